@@ -28,6 +28,9 @@ import (
 func (k *Keeper) AsCloned(
 	ctx context.Context, base ralph.TreeState, now string,
 ) (id string, left []string, err error) {
+	if k.home.NoGit {
+		return now, nil, nil
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := &cloning{keeper: k, folder: k.path("tmp/clone"), why: map[string][]string{}}

@@ -37,11 +37,18 @@ type checkout struct {
 	Ident    string    `json:"ident"`   // author of the commits of views
 	Made     time.Time `json:"made"`
 	Tips     []string  `json:"tips"` // whose objects the checkout has
+	// NoGit means that the workspace is in no repository, so that the checkout has no .git.
+	NoGit bool `json:"no_git,omitempty"`
 
 	dir string
 }
 
-func (c checkout) gitDir() string { return filepath.Join(c.dir, ".git") }
+func (c checkout) gitDir() string {
+	if c.NoGit {
+		return filepath.Join(filepath.Dir(c.dir), "git")
+	}
+	return filepath.Join(c.dir, ".git")
+}
 
 // Checkout implements [ralph.Checkouts]. Files are written by git, byte by byte: no filter, hook or setting of the
 // repository has a say.
@@ -71,7 +78,7 @@ func (s *Store) checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Che
 	}
 	wanted := checkout{
 		Snapshot: in.Files, Tree: files.tree, History: history.repository, Tips: c.Tips, Made: time.Now().UTC(),
-		dir: filepath.Join(in.Folder, checkoutTree),
+		NoGit: s.home.NoGit, dir: filepath.Join(in.Folder, checkoutTree),
 	}
 	if err := os.Remove(filepath.Join(in.Folder, checkoutFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return ralph.Checkout{}, err
@@ -145,6 +152,9 @@ func discardFolder(dir string) error {
 
 // makeCheckout writes the files of a checkout over what is there, and its .git.
 func (s *Store) makeCheckout(ctx context.Context, c *checkout, history header) error {
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return err
+	}
 	for _, folder := range []string{"objects/pack", "objects/info", "refs/heads", "info"} {
 		if err := os.MkdirAll(filepath.Join(c.gitDir(), filepath.FromSlash(folder)), 0o755); err != nil {
 			return err
@@ -407,7 +417,7 @@ func (s *Store) CommitEdits(
 func (s *Store) commitEdits(
 	ctx context.Context, c checkout, edits []ralph.FileEdit, folder string,
 ) ([]ralph.FileEdit, error) {
-	if s.home.NoGit {
+	if c.NoGit {
 		return nil, nil
 	}
 	if len(edits) == 0 && c.Head != "" {

@@ -113,7 +113,7 @@ func (k *Keeper) verifiedHash(ctx context.Context, state ralph.TreeState, now ta
 	}
 	sum := sha256.New()
 	scan.Put(sum, state.Hash)
-	edits, err := k.edits(ctx, first.tree, now.tree)
+	edits, err := k.editsHere(ctx, first.tree, now.tree)
 	if err != nil {
 		scan.Put(sum, now.tree) // without a comparison, assume that it differs
 		return hex.EncodeToString(sum.Sum(nil))

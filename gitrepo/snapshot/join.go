@@ -37,7 +37,7 @@ func (s *Store) Join(ctx context.Context, base, from, to string) (string, error)
 	onto.left = left
 	id := ""
 	if err == nil {
-		id, err = s.deriveTree(ctx, onto, tree, "base")
+		id, err = deriveTree(ctx, s, onto, tree, "base")
 	}
 	if err != nil {
 		return "", fmt.Errorf("join snapshots: %w", err)
@@ -79,7 +79,7 @@ func (s *Store) WithFiles(ctx context.Context, id, from string, names []string) 
 	onto.left = left
 	made := ""
 	if err == nil {
-		made, err = s.deriveTree(ctx, onto, tree, "base")
+		made, err = deriveTree(ctx, s, onto, tree, "base")
 	}
 	if err != nil {
 		return "", fmt.Errorf("replace files of a snapshot: %w", err)
@@ -102,7 +102,7 @@ func (s *Store) derive(ctx context.Context, c header, from []string, kind string
 }
 
 // deriveTree is derive for a snapshot with another tree.
-func (s *Store) deriveTree(ctx context.Context, of header, tree, kind string) (string, error) {
+func deriveTree(ctx context.Context, s *Store, of header, tree, kind string) (string, error) {
 	from := []string{of.id}
 	of.tree = tree
 	return s.derive(ctx, of, from, kind)
@@ -161,7 +161,7 @@ func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conf
 	case tree == ours.tree:
 		return ours.id, nil, nil
 	}
-	if id, err = s.deriveTree(ctx, ours, tree, "merged"); err != nil {
+	if id, err = deriveTree(ctx, s, ours, tree, "merged"); err != nil {
 		return "", nil, fmt.Errorf("merge snapshots: %w", err)
 	}
 	return id, nil, nil

@@ -30,6 +30,7 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	begun  bool
+	whole  bool            // a snapshot of this process has looked at the whole working tree
 	last   header          // the last snapshot in the folder, by any process
 	seen   seenTree        // the last tree seen by this process
 	forced map[string]bool // files known to be tracked though ignored
@@ -78,25 +79,9 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
 	store.git.Watched = []string{store.home.Common, store.home.GitDir}
-	before, err := Open(r.Git, gitDir)
-	if err == nil && before.home.Format != store.home.Format {
-		return nil, fmt.Errorf(
-			"keep snapshots in %s: it has snapshots of a %s repository, but this is a %s repository; move the folder away",
-			gitDir,
-			before.home.Format,
-			store.home.Format,
-		)
+	if err := store.begin(r.Git); err != nil {
+		return nil, err
 	}
-	if err == nil && before.home.Prefix != store.home.Prefix {
-		// The files had other names: old snapshots stay, but there is none to continue from.
-		if err := errors.Join(os.RemoveAll(store.path("index")), os.RemoveAll(store.path("HEAD"))); err != nil {
-			return nil, fmt.Errorf("keep snapshots: %w", err)
-		}
-	}
-	if err := store.make(); err != nil {
-		return nil, fmt.Errorf("keep snapshots: %w", err)
-	}
-	scan.Empty(store.path("tmp")) // a killed harness may have left files there
 	k := &Keeper{repo: r, Store: store}
 	head, _ := r.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
 	k.before = k.runnable()
@@ -164,6 +149,9 @@ func usualExcludes(env []string) string {
 
 // Stamp is that of the repository.
 func (k *Keeper) Stamp(ctx context.Context, leaveOut func(name string) bool) (ralph.Stamp, error) {
+	if k.home.NoGit {
+		return folder{k}.stamp(ctx, leaveOut)
+	}
 	return k.repo.Stamp(ctx, leaveOut)
 }
 
@@ -174,6 +162,11 @@ func (k *Keeper) Stamp(ctx context.Context, leaveOut func(name string) bool) (ra
 // hash is not git's. If an agent removed or broke the repository, the tree is identified by its
 // snapshot alone.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
+	if k.home.NoGit {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return folder{k}.fingerprint(ctx, in)
+	}
 	state, seen, err := k.repo.FingerprintAndSeen(ctx, in)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -226,6 +219,9 @@ func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
 
 // Changed calls the method of the Repo.
 func (k *Keeper) Changed(ctx context.Context, baseHead string) (string, error) {
+	if k.home.NoGit {
+		return "", errNoRepository
+	}
 	return k.repo.Changed(ctx, baseHead)
 }
 
@@ -329,13 +325,13 @@ func (k *Keeper) begin(ctx context.Context) error {
 	for _, name := range []string{"index.lock", "packed-refs.lock"} {
 		os.Remove(k.path(name)) // we hold the workspace's lock
 	}
-	head, err := k.lastTaken(ctx)
+	head, err := lastTaken(ctx, k.Store)
 	if err != nil {
 		return err
 	}
 	if head != "" {
 		if k.last, err = k.read(ctx, head); errors.Is(err, manifest.ErrNoSnapshot) {
-			err = k.noHead(ctx)
+			err = noHead(ctx, k.Store)
 		}
 	}
 	refs, listed := k.refs(ctx)

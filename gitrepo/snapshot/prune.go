@@ -131,14 +131,14 @@ func (p pruner) nameNeeded(ctx context.Context, all, gone []ref) ([]string, erro
 // dropRefs removes refs, and HEAD if it leads to the snapshot of a run that is gone: the next snapshot
 // then continues from none.
 func (p pruner) dropRefs(ctx context.Context, gone []ref) error {
-	head, err := p.lastTaken(ctx)
+	head, err := lastTaken(ctx, p.Store)
 	if err != nil {
 		return err
 	}
 	if head != "" {
 		last, err := p.read(ctx, head)
 		if err != nil || last.run != restoring && !p.Keeps(last.run) {
-			if err := p.noHead(ctx); err != nil {
+			if err := noHead(ctx, p.Store); err != nil {
 				return err
 			}
 		}

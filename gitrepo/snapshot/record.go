@@ -63,6 +63,9 @@ func headOf(ctx context.Context, r *gitrepo.Repo) (string, error) {
 // record saves what is needed to restore the repository, and copies its objects so that they survive
 // it. It returns the record's name and what was left out.
 func (k *Keeper) record(ctx context.Context) (id string, left []string) {
+	if k.home.NoGit {
+		return "", nil
+	}
 	now, err := k.look(ctx)
 	if err != nil {
 		return "", []string{"the repository's branches are not in the snapshot: " + scan.Shorten(err.Error())}
@@ -72,7 +75,7 @@ func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 	}
 	if k.recordOf == nil || !k.recordOf.same(now) {
 		k.recordOf, k.recordID = &now, ""
-		k.recordID, err = k.putFolder(ctx, []named{
+		k.recordID, err = putFolder(ctx, k.Store, []named{
 			{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()},
 			{"shallow", now.shallow},
 		})
@@ -169,7 +172,7 @@ func (k *Keeper) link(ctx context.Context, at string) error {
 // be more than last time.
 func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	now := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
-	if k.forced != nil && now == k.index {
+	if k.home.NoGit || k.forced != nil && now == k.index {
 		return nil
 	}
 	args := []string{

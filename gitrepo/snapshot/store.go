@@ -19,6 +19,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
@@ -57,7 +58,7 @@ type home struct {
 	Format   string `json:"object_format"`
 	DotGit   string `json:"dot_git,omitempty"` // the content of .git if it is a file
 	Excludes string `json:"excludes,omitempty"`
-	NoGit    bool   `json:"no_git,omitempty"` // the workspace is not in a repository
+	NoGit    bool   `json:"no_git,omitempty"` // the workspace is in no repository
 }
 
 // workspace returns the folder that the snapshots are of.
@@ -95,6 +96,27 @@ func Open(git git.Program, gitDir string) (*Store, error) {
 	s.git.Timeout = cmp.Or(s.git.Timeout, snapshotTimeout)
 	s.git.Watched = []string{s.home.Common, s.home.GitDir}
 	return s, nil
+}
+
+// begin prepares the folder to keep snapshots of its home.
+func (s *Store) begin(g git.Program) error {
+	before, err := Open(g, s.dir)
+	if err == nil && before.home.Format != s.home.Format {
+		return fmt.Errorf(
+			"keep snapshots in %s: it has snapshots of a %s repository, but this is a %s repository; move the folder away",
+			s.dir, before.home.Format, s.home.Format)
+	}
+	if err == nil && (before.home.Prefix != s.home.Prefix || before.home.NoGit != s.home.NoGit) {
+		// The files had other names, or others were ignored: old snapshots stay, but there is none to continue from.
+		if err := errors.Join(os.RemoveAll(s.path("index")), os.RemoveAll(s.path("HEAD"))); err != nil {
+			return fmt.Errorf("keep snapshots: %w", err)
+		}
+	}
+	if err := s.make(); err != nil {
+		return fmt.Errorf("keep snapshots: %w", err)
+	}
+	scan.Empty(s.path("tmp")) // a killed harness may have left files there
+	return nil
 }
 
 // existing returns the folder itself or its nearest existing parent.
@@ -328,9 +350,13 @@ func (c *headerCache) put(h header) {
 	c.kept[h.id] = h
 }
 
-// files lists the files of a snapshot's tree.
-func (s *Store) files(ctx context.Context, tree string) ([]manifest.Entry, error) {
-	out, err := s.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+// files lists the files of a snapshot's tree below a prefix.
+func (s *Store) files(ctx context.Context, tree, prefix string) ([]manifest.Entry, error) {
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree}
+	if prefix != "" {
+		args = append(args, "--", prefix)
+	}
+	out, err := s.run(ctx, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list snapshot: %w", err)
 	}

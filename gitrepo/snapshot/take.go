@@ -30,7 +30,7 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 		if again := renew(ctx); again != nil {
 			return got, errors.Join(err, again)
 		}
-		k.forced, k.always.taken = nil, ""
+		k.forced, k.always.taken, k.whole = nil, "", false
 		got, err = k.copyChanged(ctx, o)
 	}
 	return got, err
@@ -41,10 +41,10 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 // where the file itself is enough. It does not take over git's cached file state, because the
 // repository may convert files.
 func (k *Keeper) ensureIndex(ctx context.Context) error {
-	if _, err := os.Lstat(k.path("index")); err == nil {
+	if _, err := os.Lstat(k.path("index")); err == nil || k.home.NoGit {
 		return nil
 	}
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", k.home.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", ":(top)")
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -113,6 +113,9 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	}
 	defer top.Close()
 	load := manifest.Select(top, found)
+	load.Left = slices.DeleteFunc(load.Left, func(out manifest.LeftOut) bool {
+		return !strings.HasPrefix(out.Name, k.repo.Prefix) // of no matter beside the workspace
+	})
 	for _, name := range due {
 		if _, due := slices.BinarySearch(load.Take, name); due { // make git read a file that looks unchanged
 			load.Gone = append(load.Gone, name)
@@ -121,7 +124,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err := k.takeOver(ctx, &load); err != nil {
 		return taken{}, err
 	}
-	k.always.taken = looks
+	k.always.taken, k.whole = looks, true
 	got := taken{
 		tree: k.last.tree,
 		left: append(found.Left, load.Sentences()...),
@@ -135,9 +138,14 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	return got, err
 }
 
+// differences looks at the whole working tree once in a process, so that a checkout can be made of a snapshot, and then
+// only at the workspace.
 func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
 	var warned git.Head
-	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", k.home.pathspec()}
+	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--"}
+	if k.whole {
+		args = append(args, k.home.pathspec())
+	}
 	out, err := k.inTree(ctx, git.Call{Args: args, Warned: &warned})
 	if err != nil {
 		return manifest.Differences{}, err

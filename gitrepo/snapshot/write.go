@@ -29,7 +29,7 @@ type named struct {
 
 // putFolder stores files as the tree of a commit without parents. Its time is fixed, so that equal
 // content has one name.
-func (s *Store) putFolder(ctx context.Context, files []named) (string, error) {
+func putFolder(ctx context.Context, s *Store, files []named) (string, error) {
 	folder, err := os.MkdirTemp(s.path("tmp"), "put-")
 	if err != nil {
 		return "", err
@@ -98,13 +98,13 @@ func (s *Store) setRefs(ctx context.Context, refs ...ref) error {
 }
 
 // noHead makes the next snapshot continue from none.
-func (s *Store) noHead(ctx context.Context) error {
+func noHead(ctx context.Context, s *Store) error {
 	_, err := s.run(ctx, "symbolic-ref", "HEAD", "refs/ralph/none")
 	return err
 }
 
 // lastTaken returns the last snapshot that was taken, or "" if there is none.
-func (s *Store) lastTaken(ctx context.Context) (string, error) {
+func lastTaken(ctx context.Context, s *Store) (string, error) {
 	id, err := s.run(ctx, "rev-parse", "--quiet", "--verify", "HEAD")
 	if git.Failed(err) {
 		return "", nil

@@ -255,8 +255,8 @@ func (r Request) agreed() func(string) bool {
 }
 
 // keptTree returns the workspace's tree, with snapshots. Without the snapshot of a run's base, changes
-// to protected files would go unnoticed. So if git cannot keep it, it is kept without git, and if
-// that fails as well, the run does not start.
+// to protected files would go unnoticed. So if it cannot be kept, it is kept in another folder and without the
+// repository, and if that fails as well, the run does not start.
 func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) {
 	if places.Snapshots == "" {
 		return p.Workspace.Tree, nil
@@ -275,14 +275,17 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 			Hint: "set RALPH_STATE_DIR to a folder outside of it, or work in another folder",
 		}
 	}
+	if errors.Is(err, gitrepo.ErrNoGit) {
+		return nil, &Missing{Program: "git", Hint: "snapshots of the workspace need it"}
+	}
 	if p.Workspace.Repo != nil && ctx.Err() == nil {
 		plain, failed := p.Workspace.KeepPlain(places.Snapshots)
 		if failed == nil {
 			failed = p.keepsBase(ctx, plain)
 		}
 		if failed == nil {
-			p.notice("plain_snapshots", fmt.Sprintf("snapshots are kept without git, so ralph restore and ralph diff "+
-				"cannot use them: %v", err))
+			p.notice("plain_snapshots", fmt.Sprintf("snapshots are kept in another folder, so ralph restore and "+
+				"ralph diff cannot use them: %v", err))
 			return plain, nil
 		}
 	}

@@ -137,7 +137,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		if p.lacksGit() {
 			why = "git is not on PATH"
 		}
-		p.notice("no_git", why+": no commits, worktrees or snapshots, and gate.unfinished is off")
+		p.notice("no_git", why+": no commits or worktrees, and gate.unfinished is off")
 		p.Policy.Unfinished = ralph.UnfinishedOff
 	}
 	return p, nil

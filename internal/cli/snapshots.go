@@ -138,10 +138,10 @@ func (a *app) findSnapshots(ctx context.Context, name string) (runSnapshots, err
 	if err != nil {
 		return k, err
 	}
-	// Without git, Ralph takes snapshots only to compare trees. They cannot be restored.
+	// Snapshots that are kept in another folder serve only to compare trees. They cannot be restored.
 	_, missing := os.Stat(k.folder)
 	if len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "" {
-		return k, usage("run %s has no snapshots (no git repository, or an older Ralph)", run)
+		return k, usage("run %s has no snapshots", run)
 	}
 	return k, nil
 }

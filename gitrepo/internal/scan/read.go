@@ -9,9 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -166,14 +166,18 @@ func WalkSome(top, folder string, limit int) []string {
 	return names
 }
 
+// CacheFolders are the names of folders that contain generated or downloaded files, as patterns.
+var CacheFolders = []string{
+	".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox", ".gradle",
+	".next", ".nuxt", ".terraform", ".direnv", ".*cache",
+}
+
 // IsCache reports whether a folder of this name contains generated or downloaded files.
 func IsCache(folder string) bool {
-	switch folder {
-	case ".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox",
-		".gradle", ".next", ".nuxt", ".terraform", ".direnv":
-		return true
-	}
-	return strings.HasPrefix(folder, ".") && strings.HasSuffix(folder, "cache")
+	return slices.ContainsFunc(CacheFolders, func(pattern string) bool {
+		matches, err := path.Match(pattern, folder)
+		return matches && err == nil
+	})
 }
 
 // ProgressFile is the file that the harness writes into the workspace.
