@@ -40,9 +40,7 @@ func (l *Loop) begin(ctx context.Context) (string, *ralph.Verdict) {
 	if len(judge.AwaitedTasks(l.run.state.History.Tasks)) > 0 { // the user's changes left no other task
 		return "", &ralph.Verdict{Action: ralph.GoOn}
 	}
-	if l.run.state.History.Started == 0 { // the user may have changed files while the checks ran for the first time
-		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
-	}
+	l.tree.adoptEarly(ctx)
 	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
 		return "", v
 	}

@@ -127,6 +127,18 @@ func (w *workspace) adoptSince(ctx context.Context, in ralph.TreeInput) {
 	w.emit(ralph.EvTreeSnapshot, w.withEdits(ctx, edits, tree))
 }
 
+// adoptEarly adds to the base what the user changed while the checks ran for the first time.
+func (w *workspace) adoptEarly(ctx context.Context) {
+	h := w.state.History
+	if h.Started > 0 || len(h.Baseline) == 0 || w.state.Started.InSession || !w.joinsEdits() {
+		return
+	}
+	tree, ok := w.fingerprint(ctx, ralph.TreeInput{BaseHead: h.Base.Head})
+	if ok && !tree.Same(h.Tree) {
+		w.emit(ralph.EvTreeSnapshot, w.withEdits(ctx, w.userEdits(tree), tree))
+	}
+}
+
 // beginWork records that an agent works from now on.
 func (w *workspace) beginWork() {
 	if w.trusted == nil {
