@@ -34,13 +34,11 @@ type TreeState struct {
 	// Cloned names the snapshot of what a clone would have of this tree, if that is something else. Views show it.
 	Cloned string `json:"cloned,omitempty"`
 
-	// Base and LastProvenTree are set after the user changed something while no agent was at work. Base
-	// names the new snapshot of the base. LastProvenTree names the new snapshot of the tree in which a
-	// task was last proven. Both include the user's changes.
+	// Base names the snapshot that claims are compared with, if it is not this tree or not the one from before: the
+	// tree that a person stands behind. LastProvenTree names the one of the tree in which a task was last proven. Both
+	// include what the user changed while no agent was at work.
 	Base           string `json:"base,omitempty"`
 	LastProvenTree string `json:"settled,omitempty"`
-	// Origin names the snapshot of the tree before earlier runs that did not complete, with the user's changes.
-	Origin string `json:"origin,omitempty"`
 	// TestsByUser reports that the user changed or removed tests, so that those of LastProvenTree show its tasks.
 	TestsByUser bool `json:"tests_by_user,omitempty"`
 	// AfterChecks reports that the tree was fingerprinted after the iteration's checks ran.

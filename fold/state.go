@@ -182,9 +182,6 @@ func (s *State) start(e ralph.Event, data ralph.RunStarted) {
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
 	s.Sandbox = data.Sandbox
 	s.History.Breaker.State, s.History.Rules = ralph.BreakerClosed, data.Policy.Rules
-	if data.Origin != nil { // without snapshots, nothing else will be known
-		s.History.Origin = originAt(data.Origin, data.Origin.Base)
-	}
 }
 
 func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {

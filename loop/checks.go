@@ -53,24 +53,6 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 	return true
 }
 
-// recordBase takes a snapshot of the base.
-func (r *checkRunner) recordBase(ctx context.Context) {
-	r.tree.adoptIgnored()
-	r.tree.snapshot(ctx, ralph.TreeInput{})
-	r.tree.keepRefused(ctx)
-	r.tree.keepOrigin(ctx)
-}
-
-// recordBaseOnce is for a live session, whose changes count as soon as it has a base.
-func (r *checkRunner) recordBaseOnce(ctx context.Context) {
-	switch {
-	case r.state.History.Base.Snapshot == "":
-		r.recordBase(ctx)
-	case r.tree.lacksOrigin(): // the process that took the base was killed
-		r.tree.keepOrigin(ctx)
-	}
-}
-
 // runAtBase runs the checks before any work.
 func (r *checkRunner) runAtBase(ctx context.Context) {
 	if r.policy.Baseline {
@@ -119,16 +101,26 @@ func (r *checkRunner) run(ctx context.Context, checks []check, files checkFile) 
 	if len(checks) == 0 {
 		return
 	}
-	kind := ralph.ViewClaimed
-	if checks[0].hidden {
-		kind = ralph.ViewHidden
-	}
-	session := r.session(kind, files)
+	session := r.session(r.currentView(checks[0].hidden), files)
 	session.runAll(ctx, checks)
 	// When judging, the caller looks at the tree again.
 	if session.ranInPlace && !r.state.History.Judging {
 		r.tree.acceptTree(ctx)
 	}
+}
+
+// currentView returns the kind of view that checks run in: of the tree under check or, before any work, of the base.
+func (r *checkRunner) currentView(hidden bool) ralph.ViewKind {
+	atBase := r.iteration == 0 && r.state.History.Inherits
+	switch {
+	case hidden && atBase:
+		return ralph.ViewHiddenBase
+	case hidden:
+		return ralph.ViewHidden
+	case atBase:
+		return ralph.ViewBase
+	}
+	return ralph.ViewClaimed
 }
 
 func (r *checkRunner) session(kind ralph.ViewKind, files checkFile) *session {
@@ -408,6 +400,9 @@ func (s *session) runInView(ctx context.Context, i int, c check, access ralph.Ac
 		result.Command = c.command
 	}
 	result.Tree = r.tree.treeUnderCheck().ID()
+	if s.kind == ralph.ViewBase || s.kind == ralph.ViewHiddenBase {
+		result.Tree = r.state.History.Base.ID()
+	}
 	if r.iteration > 0 || c.hidden {
 		result.Tests = nil // the log keeps names only from before any agent worked
 	}

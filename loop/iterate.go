@@ -39,6 +39,7 @@ func (l *Loop) begin(ctx context.Context) (string, *ralph.Verdict) {
 	if len(judge.AwaitedTasks(l.run.state.History.Tasks)) > 0 { // the user's changes left no other task
 		return "", &ralph.Verdict{Action: ralph.GoOn}
 	}
+	l.tree.adoptEarly(ctx)
 	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
 		return "", v
 	}
@@ -85,6 +86,7 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 		in.Diagnose = breaker.Reason
 	}
 	started.GoalFiles = longGoals(in)
+	l.tree.beginWork()
 	l.run.emit(ralph.EvIterationStarted, started)
 	built, err := l.run.prompt(ctx, l.prompter, in)
 	if err != nil {
@@ -190,7 +192,9 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
-	l.tree.acceptJudged(ctx)
+	if l.tree.acceptJudged(ctx) {
+		l.adoptGoal(ctx)
+	}
 	l.tree.settleIgnored(v)
 	l.recordTasks(ctx, v)
 	l.run.noticeForecast(v)
@@ -212,6 +216,7 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	}
 	if l.tree.movedDuringChecks(ctx) {
 		l.tree.compare(ctx, l.run.state.History.Now.Tree)
+		l.adoptGoal(ctx)
 		l.checks.examine(ctx, claimed)
 	}
 	if l.run.couldStillPass(ctx) {
@@ -221,6 +226,17 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	if l.reviews.evaluator != nil && l.run.couldStillPass(ctx) { // the review took time
 		l.tree.checkFreshness(ctx)
 	}
+}
+
+// adoptGoal reads the goal and the list again that the user may have changed while checks ran.
+func (l *Loop) adoptGoal(ctx context.Context) {
+	if l.tree.ranInPlace() || l.step != nil {
+		return
+	}
+	if err := l.goals.readGoal(ctx); err != nil {
+		l.run.warn("goal_unreadable", "%v; continuing with the previous text", err)
+	}
+	l.list.adoptMeanwhile()
 }
 
 // recordStatus compares the status block with what the loop observed.

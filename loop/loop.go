@@ -108,7 +108,7 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.History.Started == 0 && (l.step == nil || l.step.Order == ""):
 		l.baseline(ctx)
 	case l.run.state.History.Started == 0:
-		l.checks.recordBaseOnce(ctx)
+		l.recordBaseOnce(ctx)
 	case l.run.state.Phase == fold.PhaseNone:
 		// before changes are attributed to the user
 		l.stash.applyPendingMove(ctx)
@@ -121,7 +121,7 @@ func (l *Loop) open(ctx context.Context) error {
 		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {
 			l.tree.acceptTree(ctx)
 		}
-		l.tree.snapshot(ctx, ralph.TreeInput{
+		l.tree.adoptSince(ctx, ralph.TreeInput{
 			BaseHead: l.run.state.History.Base.Head,
 			Claimed:  l.accepts.yes != nil,
 		})
@@ -164,9 +164,6 @@ func (l *Loop) reopen() {
 		TornBytes: l.torn,
 		Accepting: l.accepts.yes != nil,
 	}
-	if l.run.state.History.Started == 0 { // the base is taken again
-		resumed.Origin = l.tree.between
-	}
 	if l.step != nil && !l.step.Anew {
 		resumed.InSession, resumed.Settings = true, nil
 	}
@@ -189,9 +186,9 @@ func (l *Loop) reopen() {
 func (l *Loop) baseline(ctx context.Context) {
 	l.tests.readopt(ctx)
 	if l.step == nil {
-		l.checks.recordBase(ctx)
+		l.tree.recordBase(ctx)
 	} else {
-		l.checks.recordBaseOnce(ctx)
+		l.recordBaseOnce(ctx)
 	}
 	l.checks.runAtBase(ctx)
 	if l.step != nil {
@@ -201,16 +198,23 @@ func (l *Loop) baseline(ctx context.Context) {
 	case isNew && l.run.state.Tests.Hidden:
 		l.checks.runHidden(ctx)
 	case isNew:
-		l.checks.recordBase(ctx)
+		l.tree.recordBase(ctx)
 		l.checks.runAtBase(ctx)
 	}
-	l.checks.noticeOrigin()
 	h := l.run.state.History
 	if l.tests.end == nil && l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
 		judge.NeedsNewTest(l.run.policy, h, h.Task) {
 		l.run.notice("checks_pass_already", "the checks pass already, so they do not show the work: without a new test "+
 			"that fails without it, the run ends with 7 and a person decides; for work that changed files, "+
 			"--proof unbroken asks for no more than passing checks")
+	}
+}
+
+// recordBaseOnce is for a live session, whose changes count as soon as it has a base.
+func (l *Loop) recordBaseOnce(ctx context.Context) {
+	if l.run.state.History.Base.Snapshot == "" {
+		l.tree.recordBase(ctx)
+		l.tree.beginWork()
 	}
 }
 
@@ -301,13 +305,17 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		l.run.sync()
 		result, _ = l.writeResult(stopped)
 	}
+	l.run.warnPanic(catch(func() { l.leave(ctx, stopped) }))
 	return result
 }
 
 // recordLeft records what an agent left that was killed or cleared with the run: what changes after that is the user's.
 func (l *Loop) recordLeft(ctx context.Context) {
 	killed := ctx.Err() != nil || l.step != nil && l.step.Order == SessionClear
-	if _, known := fold.TreeLeft(l.run.state); known || !killed || l.run.storage != nil {
+	h := l.run.state.History
+	isKnown := l.run.state.Phase == fold.PhaseNone && h.TreeOf == h.Started ||
+		l.run.state.Phase == fold.PhaseExited && h.Now.Tree.Known
+	if isKnown || !killed || l.run.storage != nil {
 		return
 	}
 	ctx, done := l.run.detachedContext(ctx)

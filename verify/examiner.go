@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -338,26 +337,11 @@ func (e *Examiner) reverted(s classifiedChanges, kind ralph.ViewKind) []ralph.Fi
 	case ralph.ViewBase, ralph.ViewGiven, ralph.ViewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:
-		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !isAgentFile(c.Name) })
+		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !protect.IsAgentFile(c.Name) })
 	case ralph.ViewOldTests:
 		return slices.Concat(s.meaning.Tampered, s.meaning.Unseen, s.meaning.Tests, s.newTests)
 	}
 	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
-}
-
-// Files and folders that agent CLIs read on startup as instructions, settings or hooks.
-var (
-	agentFiles = strings.Fields(`
-		AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md
-		.cursorrules .goosehints .mcp.json opencode.json opencode.jsonc .aider.conf.yml
-		copilot-instructions.md`)
-	agentFolders = strings.Fields(".claude .codex .gemini .qwen .opencode .cursor .amp .goose .agents")
-)
-
-// isAgentFile reports whether agent CLIs read a file on startup.
-func isAgentFile(name string) bool {
-	isOne := func(folder string) bool { return slices.Contains(agentFolders, folder) }
-	return slices.Contains(agentFiles, path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), isOne)
 }
 
 // fileEdits returns edits that add the files of a folder under their own names.

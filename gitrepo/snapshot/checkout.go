@@ -118,7 +118,7 @@ func (s *Store) AllFiles(ctx context.Context, id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.files(ctx, c.tree)
+	entries, err := s.files(ctx, c.tree, "")
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name

@@ -68,7 +68,7 @@ func TestSnapshotsOfAFolderWithoutGit(t *testing.T) {
 	if diff := cmp.Diff(all, changes); diff != "" || second.Hash == first.Hash {
 		t.Error(diff, second.Hash, first.Hash)
 	}
-	if id, left, err := k.AsCloned(t.Context(), first.Snapshot, second.Snapshot); id != second.Snapshot ||
+	if id, left, err := k.AsCloned(t.Context(), first, second.Snapshot); id != second.Snapshot ||
 		left != nil || err != nil {
 		t.Errorf("as cloned: %s, %q, %v", id, left, err)
 	}

@@ -38,6 +38,7 @@ type Places struct {
 	Rows      string           // results of checks for the next run; "" keeps none, and uses none
 	LastRows  string           // those of the last run in the workspace; "" if there are none
 	RowsSum   string           // digest of LastRows, from the log of that run
+	Trusted   TrustedPlaces
 }
 
 // lacksGit reports whether the workspace is a repository, and only git is missing.
@@ -171,7 +172,9 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		return nil, err
 	}
 	shell.Wall, shell.WallFailed, shell.Hides, shell.Keeps = wall.enter, wall.failed, wall.hides, wall.keeps
-	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
+	all := []loop.Option{
+		loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about), loop.WithCommit(p.Commit),
+	}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))
 	}
@@ -179,6 +182,11 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	if err != nil {
 		return nil, err
 	}
+	trusted, err := p.trusting(ctx, places, tree)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, trusted...)
 	parts, err := p.keepers(ctx, places, tree)
 	if err != nil {
 		return nil, err
@@ -307,7 +315,22 @@ func (p *Plan) keepsBase(ctx context.Context, tree ralph.Tree) error {
 	if err == nil && state.Snapshot == "" {
 		err = errors.New(strings.Join(state.Omitted, "; "))
 	}
+	p.now = state
 	return err
+}
+
+// trusting returns the options for the tree that a person stands behind, which a new run begins with.
+func (p *Plan) trusting(ctx context.Context, places Places, tree ralph.Tree) ([]loop.Option, error) {
+	trusted, err := p.trustedTree(places, tree)
+	if err != nil || trusted == nil {
+		return nil, err
+	}
+	options := []loop.Option{loop.WithTrustedTree(trusted)}
+	if p.Resumed || p.Commit != "" { // it has begun, or the loop finds out what is committed
+		return options, nil
+	}
+	lists, err := trusted.adoptList(ctx, p.now, filepath.Dir(places.Run))
+	return append(options, loop.WithForeignLists(lists)), err
 }
 
 // proof returns the options that examine the work where the agent cannot reach it.

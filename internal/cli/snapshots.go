@@ -169,10 +169,10 @@ func (k runSnapshots) diffRange(iteration int, task string) (from, to string, er
 		to, err = k.at(iteration)
 		return k.before[iteration], to, err
 	}
-	if refused := k.state.Started.Refused; refused != nil && len(refused.Files) > 0 {
+	if k.state.History.Inherits {
 		return k.base, k.ids[k.last], nil
 	}
-	return k.ids[0], k.ids[k.last], nil // also if the user has accepted what an earlier run refused
+	return k.ids[0], k.ids[k.last], nil
 }
 
 // taskRange returns the snapshots before and after the work on a task: its stashed work, or else
