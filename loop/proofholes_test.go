@@ -112,7 +112,7 @@ func TestOnlyTheBaselineOffersAWeakerWay(t *testing.T) {
 			t,
 			"ran",
 			[]string{
-				"claimed: go test", "claimed/folder: go test", "claimed: go test", "claimed: own B", "claimed: go test",
+				"claimed: go test", "base/folder: go test", "claimed: go test", "claimed: own B", "claimed: go test",
 				"claimed: own B",
 			},
 			e.ran,

@@ -66,10 +66,10 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessFolder},
 			[]string{"claimed: go test"}, nil, "claimed: go test",
 		},
-		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/folder: go test"}, nil, "claimed: go test"},
+		{"red everywhere", false, nil, []string{"claimed: go test", "base/folder: go test"}, nil, "claimed: go test"},
 		{
 			"red everywhere, with the workspace in PATH", true, nil,
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test"}, nil, "claimed: go test",
+			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test"}, nil, "claimed: go test",
 		},
 		{
 			"with the workspace in PATH",
@@ -81,14 +81,14 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		},
 		{
 			"with ignored files", true, []ralph.Access{ralph.AccessIgnored, ralph.AccessFolder},
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test", "claimed/ignored: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed/ignored: go test"},
 			[]string{`"go test" needs files that git ignores, so it sees them as they are now; to build them anew in every ` +
 				`view, set checks.setup`},
 			"claimed/ignored: go test",
 		},
 		{
 			"only in the workspace", true, []ralph.Access{ralph.AccessFolder},
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test", "claimed/ignored: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed/ignored: go test"},
 			[]string{`"go test" passes only in the workspace itself, so it runs on whatever is in the workspace ` +
 				`(proof: workspace); a clone would fail it`},
 			"claimed/folder: go test",
@@ -125,7 +125,7 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		same(
 			t,
 			"the ladder, and what is used later",
-			[]string{"claimed: go test", "claimed/path: go test", "claimed/folder: go test", "claimed/path: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed/path: go test"},
 			e.ran,
 		)
 	})
@@ -232,7 +232,7 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		facts := committing(w, &committer{}, ralph.CommitIteration)
 		result := w.ends(ralph.AllChecksPassed, 3)
 		same(t, "ran", []string{
-			"claimed: go test", "claimed/folder: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
+			"claimed: go test", "base/folder: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
 			"claimed: go test", // no claim
 			"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 2", "claimed: go test", "hidden: hidden check 1",
 			"hidden: hidden check 2",

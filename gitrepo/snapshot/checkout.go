@@ -1,13 +1,11 @@
 package snapshot
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,17 +48,20 @@ func (c checkout) gitDir() string {
 	return filepath.Join(c.dir, ".git")
 }
 
+// cloner makes checkouts of snapshots.
+type cloner struct{ *Store }
+
 // Checkout implements [ralph.Checkouts]. Files are written by git, byte by byte: no filter, hook or setting of the
 // repository has a say.
 func (s *Store) Checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Checkout, error) {
-	made, err := s.checkout(ctx, in)
+	made, err := cloner{s}.checkout(ctx, in)
 	if err != nil {
 		return made, fmt.Errorf("check out snapshot: %w", err)
 	}
 	return made, nil
 }
 
-func (s *Store) checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Checkout, error) {
+func (s cloner) checkout(ctx context.Context, in ralph.CheckoutInput) (ralph.Checkout, error) {
 	files, err := s.read(ctx, in.Files)
 	if err != nil {
 		return ralph.Checkout{}, err
@@ -103,7 +104,7 @@ func (c checkout) write() error {
 	return atomicfile.Swap(filepath.Join(filepath.Dir(c.dir), checkoutFile), text, 0o600)
 }
 
-func (s *Store) describe(c checkout) ralph.Checkout {
+func (s cloner) describe(c checkout) ralph.Checkout {
 	return ralph.Checkout{
 		Dir: c.dir, Folder: filepath.Dir(c.dir), Snapshot: c.Snapshot, Top: s.home.Top, Prefix: s.home.Prefix,
 	}
@@ -151,7 +152,7 @@ func discardFolder(dir string) error {
 }
 
 // makeCheckout writes the files of a checkout over what is there, and its .git.
-func (s *Store) makeCheckout(ctx context.Context, c *checkout, history header) error {
+func (s cloner) makeCheckout(ctx context.Context, c *checkout, history header) error {
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return err
 	}
@@ -196,14 +197,14 @@ func moveFile(from, to string) error {
 }
 
 // inCheckout runs git on the files of a checkout, with the snapshots as its repository and the checkout's own index.
-func (s *Store) inCheckout(ctx context.Context, c checkout, call git.Call) (string, error) {
+func (s cloner) inCheckout(ctx context.Context, c checkout, call git.Call) (string, error) {
 	call.Dir = c.dir
 	call.Env = append(s.environment(), "GIT_WORK_TREE="+c.dir, "GIT_INDEX_FILE="+filepath.Join(c.gitDir(), "index"))
 	return s.git.Run(ctx, call)
 }
 
 // isClean returns an error if a checkout does not have exactly the files of its tree.
-func (s *Store) isClean(ctx context.Context, c checkout) error {
+func (s cloner) isClean(ctx context.Context, c checkout) error {
 	_, err := s.inCheckout(ctx, c, git.Call{Args: []string{"update-index", "-q", "--refresh"}})
 	var differ, added string
 	if err == nil {
@@ -223,7 +224,7 @@ var clonedRefs = []string{"refs/heads/", "refs/tags/", "refs/remotes/"}
 
 // writeHistory writes the .git of a checkout: the objects that the refs of the start lead to, these refs, and a
 // configuration with the remotes.
-func (s *Store) writeHistory(ctx context.Context, c *checkout, from header) error {
+func (s cloner) writeHistory(ctx context.Context, c *checkout, from header) error {
 	var was repository
 	var err error
 	if from.repository != "" {
@@ -276,7 +277,7 @@ func (r repository) headID() string {
 }
 
 // ident returns the name and address of the user's commits.
-func (s *Store) ident(ctx context.Context) string {
+func (s cloner) ident(ctx context.Context) string {
 	said, err := s.git.Run(ctx, git.Call{Dir: s.dir, Args: []string{"var", "GIT_COMMITTER_IDENT"}})
 	if end := strings.LastIndexByte(said, '>'); err == nil && end > 0 {
 		return said[:end+1]
@@ -285,7 +286,7 @@ func (s *Store) ident(ctx context.Context) string {
 }
 
 // clonedConfig returns the configuration of a clone: what git must know, and the remotes.
-func (s *Store) clonedConfig(ctx context.Context, from []byte) ([]byte, error) {
+func (s cloner) clonedConfig(ctx context.Context, from []byte) ([]byte, error) {
 	version, extensions := 0, ""
 	if s.home.Format != "sha1" {
 		version, extensions = 1, "[extensions]\n\tobjectFormat = "+s.home.Format+"\n"
@@ -326,7 +327,7 @@ func quoteGit(text string) string {
 
 // packHistory copies the objects that the refs and the files of a checkout need, and that it does not have yet. A
 // partial clone stays partial.
-func (s *Store) packHistory(ctx context.Context, c *checkout, refs []ref) error {
+func (s cloner) packHistory(ctx context.Context, c *checkout, refs []ref) error {
 	tips := []string{c.Tree}
 	if c.Head != "" {
 		tips = append(tips, c.Head)
@@ -357,7 +358,7 @@ func (s *Store) packHistory(ctx context.Context, c *checkout, refs []ref) error 
 
 // writeRefs makes the refs of a checkout those of the start. Those whose objects are missing, as in a partial clone,
 // are left out.
-func (s *Store) writeRefs(ctx context.Context, c checkout, refs []ref) error {
+func (s cloner) writeRefs(ctx context.Context, c checkout, refs []ref) error {
 	if err := os.RemoveAll(filepath.Join(c.gitDir(), "refs")); err != nil {
 		return err
 	}
@@ -396,168 +397,4 @@ func (s *Store) writeRefs(ctx context.Context, c checkout, refs []ref) error {
 		}
 	}
 	return nil
-}
-
-// CommitEdits implements [ralph.Checkouts].
-func (s *Store) CommitEdits(
-	ctx context.Context, of ralph.Checkout, edits []ralph.FileEdit, folder string,
-) ([]ralph.FileEdit, error) {
-	c, err := readCheckout(of.Folder)
-	if err == nil {
-		edits, err = s.commitEdits(ctx, c, edits, folder)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("commit the files of a view: %w", err)
-	}
-	return edits, nil
-}
-
-// commitEdits makes one commit on top of the start's, with the files of the checkout and these edits, so that git sees
-// no difference in a view. Without edits it commits what the checkout has beside the start's commit.
-func (s *Store) commitEdits(
-	ctx context.Context, c checkout, edits []ralph.FileEdit, folder string,
-) ([]ralph.FileEdit, error) {
-	if c.NoGit {
-		return nil, nil
-	}
-	if len(edits) == 0 && c.Head != "" {
-		tree, err := s.run(ctx, "rev-parse", c.Head+"^{tree}")
-		if err == nil && strings.TrimSpace(tree) == c.Tree {
-			return nil, nil
-		}
-	}
-	own := filepath.Join(folder, "git")
-	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(filepath.Join(own, "objects", "info"), 0o700),
-		os.MkdirAll(filepath.Join(own, "refs"), 0o700)); err != nil {
-		return nil, err
-	}
-	config, err := os.ReadFile(filepath.Join(c.gitDir(), "config"))
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range []named{
-		{"HEAD", []byte("ref: refs/heads/none\n")}, {"config", config},
-		{"objects/info/alternates", []byte(filepath.Join(c.gitDir(), "objects") + "\n")},
-	} {
-		if err := os.WriteFile(filepath.Join(own, filepath.FromSlash(file.name)), file.text, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	branch := cmp.Or(c.Branch, viewBranch)
-	orders := filepath.Join(folder, "orders")
-	if err := writeOrders(orders, c, branch, edits); err != nil {
-		return nil, err
-	}
-	env := append(s.environment(), "GIT_DIR="+own, "GIT_INDEX_FILE="+filepath.Join(own, "index"))
-	run := func(call git.Call) (string, error) {
-		call.Dir, call.Env = folder, env
-		return s.git.Run(ctx, call)
-	}
-	if _, err := run(git.Call{Args: []string{"fast-import", "--quiet", "--done"}, Stdin: orders}); err != nil {
-		return nil, err
-	}
-	if err := copyIndex(filepath.Join(c.gitDir(), "index"), filepath.Join(own, "index")); err != nil {
-		return nil, err
-	}
-	// With -m, files that are the same keep what the index knows about them.
-	if _, err := run(git.Call{Args: []string{"read-tree", "-m", branch}}); err != nil {
-		return nil, err
-	}
-	return changedInGit(c, own, branch)
-}
-
-func copyIndex(from, to string) error {
-	text, err := os.ReadFile(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = os.WriteFile(to, text, 0o644)
-	}
-	return err
-}
-
-// changedInGit returns the edits that bring what is in a git folder into that of a checkout.
-func changedInGit(c checkout, own, branch string) (edits []ralph.FileEdit, err error) {
-	add := func(name string) {
-		edits = append(edits, ralph.FileEdit{Name: ".git/" + name, Source: filepath.Join(own, filepath.FromSlash(name))})
-	}
-	add("index")
-	if c.Branch != "" {
-		add(branch)
-	} else { // HEAD is the commit itself
-		edits = append(edits, ralph.FileEdit{Name: ".git/HEAD", Source: filepath.Join(own, filepath.FromSlash(branch))})
-	}
-	err = addObjects(own, add)
-	return edits, err
-}
-
-func addObjects(own string, add func(name string)) error {
-	return filepath.WalkDir(filepath.Join(own, "objects"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(own, path)
-		if name != filepath.Join("objects", "info", "alternates") {
-			add(filepath.ToSlash(name))
-		}
-		return err
-	})
-}
-
-// writeOrders writes what git fast-import reads.
-func writeOrders(path string, c checkout, branch string, edits []ralph.FileEdit) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	out := bufio.NewWriter(file)
-	const message = "Update files\n"
-	fmt.Fprintf(out, "commit %s\ncommitter %s %d +0000\ndata %d\n%s", branch, c.Ident, c.Made.Unix(), len(message), message)
-	if c.Head != "" {
-		fmt.Fprintf(out, "from %s\n", c.Head)
-	}
-	fmt.Fprintf(out, "M 040000 %s \"\"\n", c.Tree)
-	for _, e := range edits { // deletions make room for files
-		if e.Source == "" {
-			fmt.Fprintf(out, "D %s\n", quoteGit(e.Name))
-		}
-	}
-	for _, e := range edits {
-		if e.Source != "" {
-			if err := writeOrder(out, e); err != nil {
-				return err
-			}
-		}
-	}
-	fmt.Fprint(out, "done\n")
-	return out.Flush()
-}
-
-// writeOrder adds one file.
-func writeOrder(out *bufio.Writer, e ralph.FileEdit) error {
-	info, err := os.Lstat(e.Source)
-	if err != nil {
-		return err
-	}
-	if info.Mode().Type() == fs.ModeSymlink {
-		target, err := os.Readlink(e.Source)
-		fmt.Fprintf(out, "M 120000 inline %s\ndata %d\n%s\n", quoteGit(e.Name), len(target), target)
-		return err
-	}
-	mode := "100644"
-	if info.Mode()&0o111 != 0 {
-		mode = "100755"
-	}
-	fmt.Fprintf(out, "M %s inline %s\ndata %d\n", mode, quoteGit(e.Name), info.Size())
-	from, err := os.Open(e.Source)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	if _, err = io.CopyN(out, from, info.Size()); err == nil {
-		_, err = out.WriteString("\n")
-	}
-	return err
 }
