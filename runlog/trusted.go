@@ -21,6 +21,10 @@ type Trusted struct {
 	Head string `json:"head,omitempty"`
 	Run  string `json:"run"`            // the last run
 	Open bool   `json:"open,omitempty"` // agents worked in it, and it did not prove their work
+	// Protects is what that run protects. Held names files that differ from the tree and that decide what checks show: an
+	// earlier run did not prove their changes, and a later one whose checks do not look at them proves nothing about them.
+	Protects ProtectedNames `json:"protects,omitzero"`
+	Held     []string       `json:"held,omitempty"`
 }
 
 // TrustedFile returns the file with the pointer of a worktree, or of the workspace itself if that is nil. It is beside

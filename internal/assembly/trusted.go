@@ -63,9 +63,13 @@ func (t *trustedTree) Base(ctx context.Context, now ralph.TreeState) (loop.Trust
 		return base, fmt.Errorf("%w: the tree that you stand behind cannot be compared: %w; to stand behind all files as "+
 			"they are: %s", ralph.ErrIO, err, text.AcceptFiles([]string{"."}))
 	}
-	next := runlog.Trusted{Snapshot: base.Snapshot, Commit: now.Head, Left: now.Snapshot, Head: now.Head}
+	next := runlog.Trusted{}
 	if t.known != nil {
-		next.Run, next.Open = t.known.Run, t.known.Open
+		next = *t.known
+	}
+	next.Snapshot, next.Commit, next.Left, next.Head = base.Snapshot, now.Head, now.Snapshot, now.Head
+	if next.Held, err = t.held(ctx, base.Snapshot, now.Snapshot); err != nil {
+		return base, err
 	}
 	if t.first == nil {
 		t.first = &base
@@ -106,6 +110,28 @@ func (t *trustedTree) base(ctx context.Context, now ralph.TreeState) (loop.Trust
 	}
 	base.Snapshot, err = t.copies.WithFiles(ctx, t.known.Snapshot, now.Snapshot, users)
 	return base, err
+}
+
+// held returns the files that an earlier run left and that decide what checks show: what a run protected, and tests
+// that changed or are gone.
+func (t *trustedTree) held(ctx context.Context, base, now string) ([]string, error) {
+	if t.known == nil || base == now {
+		return nil, nil
+	}
+	changes, err := t.copies.Changes(ctx, base, now)
+	if err != nil {
+		return nil, err
+	}
+	was := t.known.Protects
+	rules, err := protect.New(protect.Config{Globs: was.Globs, Literal: was.Names})
+	if err != nil {
+		return nil, err
+	}
+	decides := func(c ralph.FileChange) bool {
+		return rules.Protected(c.Name) || c.Kind != ralph.FileAdded && rules.Test(c.Name) ||
+			slices.Contains(t.known.Held, c.Name)
+	}
+	return changeNames(slices.DeleteFunc(changes, func(c ralph.FileChange) bool { return !decides(c) })), nil
 }
 
 // askGit finds out what was committed since the last run. If git cannot tell, nothing was.
@@ -172,9 +198,8 @@ func (t *trustedTree) inherit(ctx context.Context, now ralph.TreeState) error {
 	if err != nil {
 		return err
 	}
-	t.known = &runlog.Trusted{
-		Snapshot: base, Commit: now.Head, Left: now.Snapshot, Head: now.Head, Run: from.Run, Open: from.Open,
-	}
+	from.Snapshot, from.Commit, from.Left, from.Head = base, now.Head, now.Snapshot, now.Head
+	t.known = &from
 	return nil
 }
 
@@ -193,7 +218,11 @@ func (t *trustedTree) Work() error {
 		return nil
 	}
 	next := *t.known
+	if next.Left == "" && next.Run == t.plan.run && next.Open {
+		return nil
+	}
 	next.Left, next.Head, next.Run, next.Open = "", "", t.plan.run, true
+	next.Protects = runlog.ProtectedNames{Names: t.plan.Literal(), Globs: t.plan.Settings.Protect}
 	return t.write(next)
 }
 
@@ -230,7 +259,9 @@ func (t *trustedTree) holdBack(ctx context.Context, base, proven string) (string
 	if err != nil {
 		return "", err
 	}
-	held := slices.DeleteFunc(changeNames(changes), func(name string) bool { return !t.isHeldBack(name) })
+	held := slices.DeleteFunc(changeNames(changes), func(name string) bool {
+		return !t.isHeldBack(name) && !slices.Contains(t.known.Held, name)
+	})
 	return t.copies.WithFiles(ctx, proven, base, held)
 }
 
@@ -246,9 +277,6 @@ func (t *trustedTree) isHeldBack(name string) bool {
 }
 
 func (t *trustedTree) write(next runlog.Trusted) error {
-	if t.known != nil && *t.known == next {
-		return nil
-	}
 	t.known = &next
 	return runlog.WriteTrusted(t.places.file(), next)
 }

@@ -41,8 +41,8 @@ func newDiffCommand(a *app) *cobra.Command {
 		Long: `Show what a run changed, from the files before it to the last ones it left. With
 an iteration's number, show what that iteration changed. With --task, show the
 work on one task in all its iterations, even if it is stashed. Untracked files
-are included, ignored files are not. Files that an earlier run refused are
-compared with their versions before that run.`,
+are included, ignored files are not. What an earlier run left and did not prove
+is included, too.`,
 		Example: `  ralph diff            # the newest run
   ralph diff 3          # its third iteration
   ralph diff 01K9 3
@@ -92,7 +92,7 @@ type runSnapshots struct {
 	state  *fold.State
 	ids    map[int]string
 	before map[int]string // the snapshot that each iteration started from
-	base   string         // the files before the run, with those that an earlier run refused as they were before that
+	base   string         // the tree that the run is compared with
 	last   int
 }
 
