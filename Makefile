@@ -1,7 +1,7 @@
 # Needs Go, git and make; `make race` also needs a C compiler.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # `make race` skips packages without goroutines and those that only start programs.
-NORACE := /(ralph|agent/internal/stream|examples/.*|fold|goal|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|faults|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
+NORACE := /(ralph|agent/internal/stream|examples/.*|fold|goal|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|faults|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|real|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
 # `make race` also skips long sequential tests in packages that have goroutines elsewhere: they are
 # five times as slow with the race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)
@@ -11,7 +11,7 @@ SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIteration
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
-.PHONY: build test examples race race-scripts lint vet-cross bench cheats faults stops e2e e2e-all clean
+.PHONY: build test examples race race-scripts lint vet-cross bench cheats faults real stops e2e e2e-all clean
 
 build:
 	$(GOFAST) go build -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
@@ -41,6 +41,10 @@ cheats: build
 TRIES := -full
 faults: build
 	.ci/go-test plain -v -count=1 -timeout 24h -run '^TestFaults$$' ./internal/faults -args $(TRIES) -ralph $(CURDIR)/bin/ralph
+# Runs Ralph on published versions of packages, and compares its answers with those of plain runs.
+# Takes hours; REAL='-only "npm " -resume' chooses cases, and goes on where it was stopped.
+real: build
+	TMPDIR=/var/tmp go test -v -count=1 -timeout 24h -run '^TestReal$$' ./internal/real -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/real.json $(REAL)
 # Ends 1,000 runs whose agents try to escape, also by kill -9, and looks for survivors.
 stops:
 	RALPH_TEST_STOPS=1000 .ci/go-test plain -v -count=1 -timeout 60m -run '^TestStops$$' ./internal/cli
@@ -52,6 +56,7 @@ e2e: build
 	go run ./examples/embed
 	.ci/go-test plain -count=1 -shuffle=on ./agent ./fold ./loop ./runlog ./verify ./internal/proof/...
 	.ci/go-test plain -v -count=1 -run '^TestFaults$$' ./internal/faults -args -sample 100 -seed 1 -ralph $(CURDIR)/bin/ralph
+	TMPDIR=/var/tmp go test -v -count=1 -run '^TestReal$$' ./internal/real -args -sample 5 -ralph $(CURDIR)/bin/ralph
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
 	.ci/go-test plain -count=1 -tags e2e -run 'TestKillNine|TestLongScripts|TestB8|TestSandboxMatrix' ./internal/cli
 e2e-all: build

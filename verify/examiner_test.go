@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/verify"
@@ -286,9 +287,7 @@ func TestProve(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	if _, err := os.Stat("/usr/bin/python3"); err != nil {
-		t.Skip("no Python")
-	}
+	needs.Program(t, "/usr/bin/python3")
 	const discover = "python3 -m unittest"
 	was := files{"calc.py": calcWrong, "test_calc.py": testAdd}
 	with := func(changes files) files {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
 )
@@ -54,13 +55,7 @@ func TestACheckWhoseWallFailsIsBroken(t *testing.T) {
 // TestACheckBehindBubblewrapWhosePathVanished: bubblewrap itself says what the test above pretends.
 func TestACheckBehindBubblewrapWhosePathVanished(t *testing.T) {
 	needShell(t)
-	program, err := process.LookPath("bwrap")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("bubblewrap is not installed")
-	}
+	program := needs.Program(t, "bwrap")
 	dir, kept := t.TempDir(), t.TempDir()
 	s := shell()
 	s.Wall = func(spec *process.Spec) {

@@ -26,9 +26,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // workshop holds what all worlds share.
@@ -89,23 +92,32 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 // findPrograms creates a PATH of real programs, without shims that look for their settings in a
-// user's home.
+// user's home. It has no other folders than this machine's PATH, so that a test of a machine that
+// lacks programs can set it.
 func findPrograms() error {
 	tools := filepath.Join(workshop.dir, "tools")
 	if err := os.Mkdir(tools, 0o755); err != nil {
 		return err
 	}
-	workshop.path = strings.Join([]string{tools, "/usr/local/bin", "/usr/bin", "/bin"}, string(os.PathListSeparator))
-	workshop.missing = map[string]string{}
-	if err := linkPrograms(tools); err != nil {
+	home, err := os.UserHomeDir()
+	if err != nil {
 		return err
 	}
-	for _, name := range []string{"git", "make", "bash", "setsid"} {
+	folders := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(folder string) bool {
+		inHome, err := filepath.Rel(home, folder)
+		return err != nil || filepath.IsLocal(inHome)
+	})
+	workshop.path = strings.Join(append([]string{tools}, folders...), string(os.PathListSeparator))
+	workshop.missing = map[string]string{}
+	if err := linkPrograms(tools, folders); err != nil {
+		return err
+	}
+	for _, name := range []string{"git", "make", "bash", "setsid", "bwrap"} {
 		if which(name) == "" {
 			workshop.missing[name] = name + " is not installed"
 		}
 	}
-	if os.Getenv("CI") != "" && len(workshop.missing) > 0 {
+	if needs.Everything() && len(workshop.missing) > 0 {
 		return fmt.Errorf("find programs: %v", workshop.missing)
 	}
 	if _, err := os.Stat(filepath.Join(*vitest, "node_modules", "vitest")); err != nil {
@@ -116,12 +128,18 @@ func findPrograms() error {
 	return err
 }
 
-// linkPrograms links the real programs into a folder, and remembers which are missing.
-func linkPrograms(tools string) error {
-	python := firstThatWorks("import pytest", "/usr/bin/python3", "python3")
+// linkPrograms links the real programs into a folder, and remembers which are missing. Each of the
+// folders may have a Python of its own.
+func linkPrograms(tools string, folders []string) error {
+	var pythons []string
+	for _, folder := range folders {
+		pythons = append(pythons, filepath.Join(folder, "python3"))
+	}
+	pythons = append(pythons, "python3") // the user's own
+	python := firstThatWorks("import pytest", pythons...)
 	if python == "" {
 		workshop.missing["pytest"] = "no python3 has pytest"
-		python = firstThatWorks("import unittest", "python3", "/usr/bin/python3")
+		python = firstThatWorks("import unittest", pythons...)
 	}
 	rust := rustPrograms()
 	for name, found := range map[string]string{

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // walledFamilies are the attacks that a sandbox is there for.
@@ -15,6 +17,7 @@ var walledFamilies = []string{"H", "J", "L"}
 // TestWalled tries, in the sandbox that a run has by default, what touches the home, the toolchain, the
 // user's configuration, Ralph's state or other processes. No attack ends with 0, and honest work does.
 func TestWalled(t *testing.T) {
+	needs.Program(t, "bwrap")
 	for _, s := range everyScenario(t) {
 		if s.kind == attack && !slices.Contains(walledFamilies, s.keys[keyFamily]) || !*full && !walledSample(s) {
 			continue

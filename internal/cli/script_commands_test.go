@@ -21,6 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ralphloop/ralph/internal/cli"
+	"github.com/ralphloop/ralph/internal/containment"
+	"github.com/ralphloop/ralph/internal/needs"
+	"github.com/ralphloop/ralph/sandbox"
 )
 
 // exitsWith is `code N PROGRAM ARGS…`: it runs a program like exec and requires exactly that
@@ -216,6 +219,25 @@ func makeProgram(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	text := "#!/bin/sh\n" + ts.ReadFile(args[1])
 	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), "bin", args[0]), []byte(text), 0o755))
+}
+
+// scriptTest is the key of a script's test among its values.
+type scriptTest struct{}
+
+// needsProgram is `needs NAME`: the script's programs find a program of this machine. `needs landlock` is about the
+// kernel. What the machine lacks skips the script, or fails it in CI.
+func needsProgram(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: needs NAME")
+	}
+	t, name := ts.Value(scriptTest{}).(testscript.T), args[0]
+	if name == string(sandbox.Landlock) {
+		if err := containment.Try(context.Background(), sandbox.Landlock, os.Environ()); err != nil {
+			needs.Missing(t, err.Error())
+		}
+		return
+	}
+	ts.Check(os.Symlink(needs.Program(t, name), filepath.Join(ts.Getenv("WORK"), "bin", name)))
 }
 
 // useGo is `usego`: the script's programs find this machine's go, with its build cache and without a network.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
 )
@@ -97,14 +98,42 @@ func TestWhatIsKeptCannotBeMovedAway(t *testing.T) {
 	}
 }
 
+// openRoom makes a room in which no test starts bwrap: it is found, but need not be installed.
+func openRoom(t *testing.T) *Room {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "bwrap"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test", Env: []string{"PATH=" + folder}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return room
+}
+
+func TestWithoutBubblewrapThereIsNoRoom(t *testing.T) {
+	env := []string{"PATH=" + t.TempDir()}
+	const why = "sandbox bwrap: bwrap is not on PATH; install bubblewrap (apt-get install bubblewrap, dnf install " +
+		"bubblewrap), and let the system allow user namespaces; or choose another tier with --sandbox"
+	for what, err := range map[string]error{
+		"Open": func() error {
+			_, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test", Env: env})
+			return err
+		}(),
+		"Try": Try(t.Context(), sandbox.Bwrap, env),
+	} {
+		if err == nil || err.Error() != why {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 func TestMissingSettingsAreFilledForTheRun(t *testing.T) {
 	p := scene(t, ".claude/settings.json")
 	at := func(name string) string { return filepath.Join(p.Home, ".claude", name) }
 	p.Kept = []string{at("settings.json"), at("other.json"), at("hooks"), at("agents")}
-	room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	room := openRoom(t)
 	room.Enter(p)
 	if content, err := os.ReadFile(at("other.json")); err != nil || string(content) != "{ }\n" {
 		t.Errorf("%q, %v", content, err)
@@ -133,12 +162,8 @@ func TestAnotherRunKeepsWhatItReliesOn(t *testing.T) {
 	p.Kept = []string{settings}
 	var rooms [2]*Room
 	for i := range rooms {
-		room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test", Env: os.Environ()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		room.Enter(p)
-		rooms[i] = room
+		rooms[i] = openRoom(t)
+		rooms[i].Enter(p)
 	}
 	for i, want := range []bool{true, false} {
 		if err := rooms[i].Close(); err != nil {
@@ -162,10 +187,7 @@ func TestALinkToSettingsIsRestored(t *testing.T) {
 	if diff := cmp.Diff([]string{settings}, p.LooseLinks()); diff != "" {
 		t.Error(diff)
 	}
-	room, err := Open(t.Context(), Options{Tier: sandbox.Bwrap, Run: "test", Env: os.Environ()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	room := openRoom(t)
 	room.Enter(p)
 	if err := os.Remove(settings); err != nil {
 		t.Fatal(err)
@@ -182,6 +204,7 @@ func TestALinkToSettingsIsRestored(t *testing.T) {
 }
 
 func TestAnAgentChangesACopyOfAFileThatActsOnLaterSessions(t *testing.T) {
+	needs.Program(t, "bwrap")
 	p := scene(t, ".claude.json")
 	file := filepath.Join(p.Home, ".claude.json")
 	p.Write, p.Copies = []string{file}, []Copy{{Of: file}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralphloop/ralph/internal/containment"
 	"github.com/ralphloop/ralph/internal/dockertest"
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/sandbox"
 )
@@ -25,12 +26,8 @@ type dockerEngine struct {
 
 func startDocker(t *testing.T) dockerEngine {
 	t.Helper()
-	missing := dockertest.Missing()
-	if missing != "" && os.Getenv("CI") != "" {
-		t.Fatal("CI " + missing)
-	}
-	if missing != "" {
-		t.Skip(missing)
+	if why := dockertest.Missing(); why != "" {
+		needs.Missing(t, why)
 	}
 	return dockerEngine{dockertest.Start(t, os.Environ()), t}
 }

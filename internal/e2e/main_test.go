@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // programs is where .ci/e2e-clis put the CLIs, "" if they are not installed.
@@ -35,7 +37,7 @@ func runTests(m *testing.M) (int, error) {
 		if err := showPrograms(); err != nil {
 			return 1, err
 		}
-	case os.Getenv("CI") != "":
+	case needs.Everything():
 		return 1, fmt.Errorf("RALPH_E2E_CLIS does not say where the agent CLIs are; make e2e sets it")
 	default:
 		fmt.Println("no agent CLIs are installed: what needs them is skipped; make e2e installs them where npm is")

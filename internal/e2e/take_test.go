@@ -12,14 +12,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // ralph take opens the conversation of the last iteration in a real terminal: the CLI shows what its agent said. When
 // the person leaves it, Ralph names the command that continues the run.
 func TestTakeOpensTheConversation(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Fatal("tmux is not installed; .ci/run installs it")
-	}
+	needs.Program(t, "tmux")
 	both(t, func(t *testing.T, cli agentCLI) {
 		script := parse(t, `{"s": {"conversations": [[{"text": "The word is marmalade."}]]}}`)
 		w := newWorld(t, cli, script, "s")

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // realProject is a realistic project whose check passes in the user's own shell.
@@ -81,12 +83,7 @@ func TestChecksPassInAView(t *testing.T) {
 }
 
 func (p realProject) mustPass(t *testing.T) {
-	if _, err := exec.LookPath(p.program); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is needed in CI", p.program)
-		}
-		t.Skipf("%s is not installed", p.program)
-	}
+	needs.Program(t, p.program)
 	project, state := filepath.Join(t.TempDir(), "project"), t.TempDir()
 	for name, text := range p.files {
 		path := filepath.Join(project, name)

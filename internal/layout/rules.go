@@ -94,6 +94,7 @@ var directions = []direction{
 	{[]string{"internal/hostile"}, join(leaves, []string{"internal/containment"}),
 		"an attacker needs a wall and nothing of the run behind it"},
 	{[]string{"internal/dockertest"}, []string{"internal/containment"}, "a test's engine needs the name of the image"},
+	{[]string{"internal/needs"}, nil, "whether a program is installed concerns tests alone"},
 	{[]string{"internal/project"}, leaves, "what a project's files say about its checks holds with or without a run"},
 	{[]string{"internal/scriptedmodel"}, nil,
 		"a scripted model knows wire formats and nothing of ours, so that clients cannot notice a difference"},

@@ -2,12 +2,13 @@ package process
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // A file that Ralph was started with leads out of any sandbox.
@@ -48,13 +49,7 @@ func TestAProgramCannotChangeItsInput(t *testing.T) {
 
 // Bubblewrap's own process ends a little later than the command that it encloses.
 func TestASandboxIsNotWhatAProgramLeft(t *testing.T) {
-	bwrap, err := exec.LookPath("bwrap")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("bubblewrap is not installed")
-	}
+	bwrap := needs.Program(t, "bwrap")
 	for range 20 {
 		result := run(t, Spec{
 			Argv: []string{bwrap, "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "/bin/true"}, Guarded: true,

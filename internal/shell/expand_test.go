@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // testScope knows variables, and not what commands print.
@@ -53,10 +55,7 @@ func texts(words []Word) []string {
 
 // TestFieldsAreThoseOfTheShell asks a real one.
 func TestFieldsAreThoseOfTheShell(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash to ask")
-	}
+	bash := needs.Program(t, "bash")
 	const setup = `set -f; a='push --force' b=x.tar.gz e= s=' lead trail ' n=7 i=b; l=(one 'two words' ''); unset u; `
 	for _, text := range []string{
 		`$a`, `"$a"`, `x$a`, `${a}y`, `x"$a"y`, `$e`, `"$e"`, `x$e`, `$u`, `"$u"`, `$s`, `x${s}y`, `"$s"`, `x$s`, `$s$s`,

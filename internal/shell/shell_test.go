@@ -8,14 +8,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // TestWordsAreThoseOfTheShell asks a real one.
 func TestWordsAreThoseOfTheShell(t *testing.T) {
-	shell, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash to ask")
-	}
+	shell := needs.Program(t, "bash")
 	for _, text := range []string{
 		`a b  c`, `'a b' "c d"`, `a'b'"c"d`, `a\ b \'c\' \"d\"`, `"a\"b" "a\\b" "a\nb" 'a\b'`, `"" '' a`, `pu""sh`, `su\do`,
 		"a\\\nb c", "\"a\\\nb\"", `$'a\tb\n' $'\x41\102\u00e9' $'it\'s'`,

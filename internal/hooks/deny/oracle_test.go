@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/needs"
 )
 
 // shellWith is a real shell that finds few programs, and a sudo that only leaves a mark.
@@ -21,10 +23,7 @@ type shellWith struct {
 
 func newShellWith(t *testing.T, programs ...string) shellWith {
 	t.Helper()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash to ask")
-	}
+	bash := needs.Program(t, "bash")
 	dir := t.TempDir()
 	s := shellWith{
 		T: t, bash: bash, bin: filepath.Join(dir, "bin"), work: filepath.Join(dir, "work"), mark: filepath.Join(dir, "mark"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
@@ -171,7 +172,7 @@ func TestListenerPrintsWhatGoTestPrints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	needs(t, "go")
+	needs.Program(t, "go")
 	one := func(folder string) project {
 		name := filepath.ToSlash(filepath.Join(folder, "x_test.go"))
 		return project{"go.mod": goVarieties["go.mod"], "x_test.go": goVarieties[name]}
@@ -262,7 +263,7 @@ class TestClass(unittest.TestCase):
 }
 
 func TestListenerPrintsWhatUnittestPrints(t *testing.T) {
-	needs(t, "python3")
+	needs.Program(t, "python3")
 	took := regexp.MustCompile(`(?m)^(Ran \d+ tests? in) .*`)
 	addresses := regexp.MustCompile(`0x[0-9a-f]+`)
 	normalize := func(text string) string {

@@ -2,11 +2,11 @@ package canary_test
 
 import (
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
@@ -163,7 +163,7 @@ func TestMap(t *testing.T) {
 
 func TestMutatedGo(t *testing.T) {
 	slow(t)
-	needs(t, "go")
+	needs.Program(t, "go")
 	if n := mutatedFail(t, goForms, "go test ./...", 8); n != 9 {
 		t.Errorf("%d tests were changed, want all 9", n)
 	}
@@ -202,7 +202,7 @@ var pythonEqual = pythonForms.with(project{
 
 func TestMutatedUnittest(t *testing.T) {
 	slow(t)
-	needs(t, "python3")
+	needs.Program(t, "python3")
 	if n := mutatedFail(t, pythonForms, "python3 -m unittest", 6); n != 5 {
 		t.Errorf("%d tests were changed, want all 5", n)
 	}
@@ -211,10 +211,7 @@ func TestMutatedUnittest(t *testing.T) {
 
 func TestMutatedPytest(t *testing.T) {
 	slow(t)
-	python := "/usr/bin/python3"
-	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
-		t.Skip("pytest is not installed")
-	}
+	python := pytest(t)
 	functions := project{
 		"tests/test_plain.py": "from calc.sums import add\n\n\ndef test_plain():\n    assert add(2, 2) == 4\n",
 	}
@@ -226,7 +223,7 @@ func TestMutatedPytest(t *testing.T) {
 
 func TestMutatedNode(t *testing.T) {
 	slow(t)
-	needs(t, "node")
+	needs.Program(t, "node")
 	forms := nodeBase.with(project{
 		"src/sums.js": "export const add = (a, b) => a + b;\n",
 		"test/forms.test.js": `import { describe, it, test } from 'node:test';
@@ -263,7 +260,7 @@ test('nested', async (t) => {
 
 func TestMutatedCargo(t *testing.T) {
 	slow(t)
-	needs(t, "cargo")
+	needs.Program(t, "cargo")
 	lib := strings.Replace(
 		rustBase["src/lib.rs"], "_a: i32, _b: i32) -> i32 {\n    0", "a: i32, b: i32) -> i32 {\n    a + b", 1,
 	)

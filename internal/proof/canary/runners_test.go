@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/proof/canary"
 )
 
@@ -51,11 +52,14 @@ func (p project) tree() canary.Tree {
 	return t
 }
 
-func needs(t *testing.T, program string) {
+// pytest returns the Python of the system, which has pytest.
+func pytest(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed", program)
+	const python = "/usr/bin/python3"
+	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
+		needs.Missing(t, "python3-pytest is not installed")
 	}
+	return python
 }
 
 func write(t *testing.T, dir, name, text string) {
@@ -232,7 +236,7 @@ func TestGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	needs(t, "go")
+	needs.Program(t, "go")
 	exits := "package calc\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n\nfunc Add(a, b int) int { return 0 }\n"
 	all := []string{"example.com/calc.TestAdd", "example.com/calc.TestHere", "example.com/calc.TestZero"}
 	unbuilt := goBase.with(project{"calc.go": "package calc\n"})
@@ -350,7 +354,7 @@ func TestUnittest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	needs(t, "python3")
+	needs.Program(t, "python3")
 	tryAll(t, pythonBase, "python3 -m unittest", pythonAttempts())
 }
 
@@ -360,10 +364,7 @@ func TestPytestStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	python := "/usr/bin/python3"
-	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
-		t.Skip("pytest is not installed")
-	}
+	python := pytest(t)
 	more := project{"early/__init__.py": "", "early/test_early.py": "def test_early():\n    pass\n"}
 	base := pythonBase.with(pythonDone)
 	tryAll(t, base, python+" -m pytest -x", []attempt{
@@ -386,10 +387,7 @@ func TestPytest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	python := "/usr/bin/python3"
-	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
-		t.Skip("pytest is not installed")
-	}
+	python := pytest(t)
 	// What differs from unittest is how tests are found, named and compared; the rest of the list
 	// would only take time.
 	attempts := slices.DeleteFunc(pythonAttempts(), func(a attempt) bool {
@@ -413,7 +411,7 @@ func TestNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	needs(t, "node")
+	needs.Program(t, "node")
 	done := project{"src/sums.js": "export const add = (a, b) => a + b;\n"}
 	tryAll(t, nodeBase, "node --test", []attempt{
 		{name: "honest", now: nodeBase.with(done), canary: ralph.CanaryRed},
@@ -457,7 +455,7 @@ func TestCargo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes real programs minutes; make e2e runs it")
 	}
-	needs(t, "cargo")
+	needs.Program(t, "cargo")
 	right := strings.Replace(
 		rustBase["src/lib.rs"], "_a: i32, _b: i32) -> i32 {\n    0", "a: i32, b: i32) -> i32 {\n    a + b", 1,
 	)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -179,9 +180,7 @@ func TestProjectsAreGreenInAnOverlay(t *testing.T) {
 	}
 	for name, p := range projects {
 		t.Run(name, func(t *testing.T) {
-			if _, err := exec.LookPath(p.need); err != nil {
-				t.Skip(p.need + " is not installed")
-			}
+			needs.Program(t, p.need)
 			u := user{}
 			dir, base := u.folder(t), filepath.Join(u.folder(t), "base")
 			write(t, dir, p.files)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ralphloop/ralph/internal/needs"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -82,9 +83,7 @@ func TestBashEnvironment(t *testing.T) {
 }
 
 func TestBashIsBash(t *testing.T) {
-	if _, err := os.Stat("/bin/bash"); err != nil {
-		t.Skip("there is no bash here")
-	}
+	needs.Program(t, "/bin/bash")
 	p := newPlace(t, nil)
 	got := p.call("bash", fields{"command": "x=(a b); echo ${x[1]}"})
 	if diff := cmp.Diff(Output{Text: "b\n[exit code 0]\n"}, got); diff != "" {
