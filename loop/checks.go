@@ -325,21 +325,22 @@ func (s *session) rerunWithMore(
 		return failed, ok
 	}
 	folder.close()
-	more, ok := s.runOnce(ctx, i, c, ralph.AccessIgnored)
+	again, ok := s.runOnce(ctx, i, c, failed.NeedsAccess)
 	if !ok {
 		return failed, false
 	}
-	if faredBetter(more, failed) || !more.Passed && !asIs.Passed && !endsDifferently(more, asIs) {
+	if endsDifferently(again, failed) { // it does so by itself
+		again.Flaked, again.Attempts = again.Passed, 2
+		return again, true
+	}
+	more, ok := s.runOnce(ctx, i, c, ralph.AccessIgnored)
+	switch {
+	case !ok:
+		return failed, false
+	case faredBetter(more, failed) || !more.Passed && !asIs.Passed && !endsDifferently(more, asIs):
 		more.NeedsAccess = ralph.AccessIgnored
 		return more, true
-	}
-	again := failed
-	if !faredBetter(asIs, failed) { // perhaps it ends differently each time
-		if again, ok = s.runOnce(ctx, i, c, failed.NeedsAccess); !ok {
-			return failed, false
-		}
-	}
-	if endsDifferently(again, failed) || s.runner.tree.leftBehind(ctx) {
+	case leftBehind(ctx, s.runner.tree):
 		return failed, true
 	}
 	asIs.NeedsAccess = ralph.AccessFolder

@@ -37,7 +37,7 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 	var verdict ralph.Verdict
 	var err error
 	if bug := catch(func() { verdict, err = l.runToVerdict(ctx) }); bug != nil {
-		verdict, err = l.panicVerdict(bug), nil
+		verdict, err = panicVerdict(l, bug), nil
 	}
 	if err == nil && l.step != nil && l.resuming {
 		err = l.step.failed(ctx, verdict)
@@ -53,7 +53,7 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 
 // panicVerdict turns a panic into the outcome INTERNAL, so that a bug never ends with another exit
 // code.
-func (l *Loop) panicVerdict(bug *caughtPanic) ralph.Verdict {
+func panicVerdict(l *Loop, bug *caughtPanic) ralph.Verdict {
 	l.run.warnPanic(bug)
 	return judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug.value)
 }
@@ -108,7 +108,7 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.History.Started == 0 && (l.step == nil || l.step.Order == ""):
 		l.baseline(ctx)
 	case l.run.state.History.Started == 0:
-		l.recordBaseOnce(ctx)
+		recordBaseOnce(ctx, l)
 	case l.run.state.Phase == fold.PhaseNone:
 		// before changes are attributed to the user
 		l.stash.applyPendingMove(ctx)
@@ -188,7 +188,7 @@ func (l *Loop) baseline(ctx context.Context) {
 	if l.step == nil {
 		l.tree.recordBase(ctx)
 	} else {
-		l.recordBaseOnce(ctx)
+		recordBaseOnce(ctx, l)
 	}
 	l.checks.runAtBase(ctx)
 	if l.step != nil {
@@ -211,7 +211,7 @@ func (l *Loop) baseline(ctx context.Context) {
 }
 
 // recordBaseOnce is for a live session, whose changes count as soon as it has a base.
-func (l *Loop) recordBaseOnce(ctx context.Context) {
+func recordBaseOnce(ctx context.Context, l *Loop) {
 	if l.run.state.History.Base.Snapshot == "" {
 		l.tree.recordBase(ctx)
 		l.tree.beginWork()
@@ -270,10 +270,10 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	changed, rows := "", ""
 	if bug := catch(func() {
 		l.recordLeft(ctx)
-		changed = l.whatChanged(ctx)
+		changed = whatChanged(ctx, l)
 		rows = l.checks.keepRows(ralph.StatusOf(v.Reason))
 	}); bug != nil {
-		v = l.panicVerdict(bug)
+		v = panicVerdict(l, bug)
 	}
 	stopped := ralph.RunStopped{
 		Reason:     v.Reason,
@@ -326,7 +326,7 @@ func (l *Loop) recordLeft(ctx context.Context) {
 	}
 }
 
-func (l *Loop) whatChanged(ctx context.Context) string {
+func whatChanged(ctx context.Context, l *Loop) string {
 	ctx, done := l.run.detachedContext(ctx)
 	defer done()
 	return l.tree.whatChanged(ctx)

@@ -45,7 +45,7 @@ func (w *workspace) adoptIgnored() {
 
 // leftBehind reports whether the workspace has ignored files that an earlier agent wrote. A check that passes only
 // with these must not see them.
-func (w *workspace) leftBehind(ctx context.Context) bool {
+func leftBehind(ctx context.Context, w *workspace) bool {
 	found, err := w.examiner.Compare(ctx, w.state.History.Base, w.treeUnderCheck())
 	return err != nil || len(found.LeftOut) > 0
 }

@@ -252,8 +252,8 @@ func (w *workspace) withGoalEdits(ctx context.Context, before string, now ralph.
 	return now
 }
 
-// goalFile returns a function that reports whether a file says what the run works on: its spec, prompt or task list.
-func (l *Loop) goalFile(name string) bool {
+// isGoalFile reports whether a file says what the run works on: its spec, prompt or task list.
+func isGoalFile(l *Loop, name string) bool {
 	if l.list.tasks != nil && name == path.Clean(l.list.tasks.File()) {
 		return true
 	}

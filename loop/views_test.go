@@ -81,14 +81,16 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		},
 		{
 			"with ignored files", true, []ralph.Access{ralph.AccessIgnored, ralph.AccessFolder},
-			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed/ignored: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed: go test",
+				"claimed/ignored: go test"},
 			[]string{`"go test" needs files that git ignores, so it sees them as they are now; to build them anew in every ` +
 				`view, set checks.setup`},
 			"claimed/ignored: go test",
 		},
 		{
 			"only in the workspace", true, []ralph.Access{ralph.AccessFolder},
-			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed/ignored: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed: go test",
+				"claimed/ignored: go test"},
 			[]string{`"go test" passes only in the workspace itself, so it runs on whatever is in the workspace ` +
 				`(proof: workspace); a clone would fail it`},
 			"claimed/folder: go test",

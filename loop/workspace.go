@@ -246,7 +246,7 @@ func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	if names, err := w.changedFiles(ctx, h.Now.Tree.Snapshot, tree.Snapshot); err == nil {
 		tree.Moved = names[:min(len(names), maxMovedFiles)]
 	}
-	w.findClone(ctx, &tree)
+	findClone(ctx, w, &tree)
 	return tree, true
 }
 
@@ -308,7 +308,7 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 		}
 	}
 	if in.Claimed {
-		w.findClone(ctx, &tree)
+		findClone(ctx, w, &tree)
 	}
 	tree.Uncommitted = slices.DeleteFunc(tree.Uncommitted, func(file string) bool {
 		_, name, _ := strings.Cut(file, " ")
@@ -318,7 +318,7 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 }
 
 // findClone finds out what a clone would have of a claimed tree. If git cannot commit it, that is nothing of the work.
-func (w *workspace) findClone(ctx context.Context, tree *ralph.TreeState) {
+func findClone(ctx context.Context, w *workspace, tree *ralph.TreeState) {
 	base := w.state.History.Base
 	taker, ok := w.store.(ralph.CloneTaker)
 	if !ok || base.Snapshot == "" || tree.Snapshot == "" || ctx.Err() != nil {

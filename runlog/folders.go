@@ -34,12 +34,6 @@ func (s *Store) SnapshotsOf(worktree *ralph.Worktree) string {
 	return filepath.Join(s.WorktreesDir(), filepath.Base(worktree.Path)+worktreeSnapshots)
 }
 
-// GroundOf returns the folder with what views of the workspace, or of a worktree, are made of. It goes with the
-// snapshots.
-func (s *Store) GroundOf(worktree *ralph.Worktree) string {
-	return filepath.Join(s.SnapshotsOf(worktree), "ground")
-}
-
 // worktreeSnapshots follows the name of a worktree in the name of its snapshots' folder.
 const worktreeSnapshots = ".snapshots.git"
 

@@ -29,7 +29,7 @@ type Trusted struct {
 
 // TrustedFile returns the file with the pointer of a worktree, or of the workspace itself if that is nil. It is beside
 // the snapshots, and may not exist yet.
-func (s *Store) TrustedFile(worktree *ralph.Worktree) string {
+func TrustedFile(s *Store, worktree *ralph.Worktree) string {
 	return TrustedBeside(s.SnapshotsOf(worktree))
 }
 

@@ -183,14 +183,16 @@ func (g *Ground) compare(ctx context.Context, found classifiedChanges, seen *ral
 	return nil
 }
 
-// setsUp reports whether the setup command runs in a view.
+// setsUp reports whether the setup command runs in a view: where the check needs files that a clone lacks, or the
+// agent changed some.
 func (g *Ground) setsUp(in ralph.ViewInput) bool {
 	if g == nil || g.Setup == "" || in.Access == ralph.AccessFolder {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return in.Access == ralph.AccessIgnored || g.looked.now == in.Now.Clone() && len(g.looked.sorted.Installed) > 0
+	changed := len(g.looked.sorted.Installed)+len(g.looked.sorted.LeftOut) > 0
+	return in.Access == ralph.AccessIgnored || in.Now.Cloned != "" || g.looked.now == in.Now.Clone() && changed
 }
 
 // identity identifies the ignored files that a view shows.

@@ -81,6 +81,9 @@ func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, er
 }
 
 func (e *Examiner) open(ctx context.Context, asked request) (*view, error) {
+	if asked.Access == ralph.AccessFolder {
+		asked.Now.Cloned = "" // it is about the workspace, not about a clone
+	}
 	found, err := e.classify(ctx, asked.Base, asked.Now)
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w", err)

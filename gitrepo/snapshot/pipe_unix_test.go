@@ -53,7 +53,7 @@ func TestPipesInPlaceOfGitsFilesHangNothing(t *testing.T) {
 			state, err := k.Fingerprint(t.Context(), ralph.TreeInput{Run: "run", Iteration: 2, BaseHead: "HEAD", Claimed: true})
 			look("fingerprint", err)
 			look("left out", errors.New(strings.Join(state.Omitted, "\n")+strings.Join(state.Uncommitted, "\n")))
-			_, _, err = k.AsCloned(t.Context(), base, now)
+			_, _, err = k.AsCloned(t.Context(), ralph.TreeState{Snapshot: base}, now)
 			look("as cloned", err)
 			_, err = k.AsCommitted(t.Context(), now, "HEAD")
 			look("as committed", err)

@@ -141,7 +141,7 @@ func (s *Store) make() error {
 		return err
 	}
 	for _, file := range []named{
-		{"config", []byte(s.configuration())},
+		{"config", []byte(configuration(s))},
 		{"info/attributes", []byte(exactBytes)},
 		{"objects/info/alternates", []byte("../" + history + "\n")},
 		{homeFile, append(about, '\n')},
@@ -173,7 +173,7 @@ const exactBytes = "* -text !eol !crlf !ident !filter !working-tree-encoding !di
 
 // configuration returns the whole configuration of the folder. It disables git's garbage collection
 // and maintenance.
-func (s *Store) configuration() string {
+func configuration(s *Store) string {
 	version, extensions := 0, ""
 	if s.home.Format != "sha1" {
 		version, extensions = 1, "[extensions]\n\tobjectFormat = "+s.home.Format+"\n"

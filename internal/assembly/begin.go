@@ -272,7 +272,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 	// git may ignore a list that an agent leaves for the next run
 	tree, err := p.Workspace.Keep(ctx, places.Snapshots, append(p.Literal(), plan.Places...))
 	if err == nil {
-		err = p.keepsBase(ctx, tree)
+		err = keepsBase(ctx, p, tree)
 	}
 	if err == nil {
 		return tree, nil
@@ -289,7 +289,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 	if p.Workspace.Repo != nil && ctx.Err() == nil {
 		plain, failed := p.Workspace.KeepPlain(places.Snapshots)
 		if failed == nil {
-			failed = p.keepsBase(ctx, plain)
+			failed = keepsBase(ctx, p, plain)
 		}
 		if failed == nil {
 			p.notice("plain_snapshots", fmt.Sprintf("snapshots are kept in another folder, so ralph restore and "+
@@ -303,7 +303,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 
 // keepsBase reports an error unless the base of the run is among the snapshots. A new run takes a
 // snapshot, which is its base.
-func (p *Plan) keepsBase(ctx context.Context, tree ralph.Tree) error {
+func keepsBase(ctx context.Context, p *Plan, tree ralph.Tree) error {
 	if p.Resumed {
 		if p.Base == "" {
 			return nil // nothing can be proven in this run

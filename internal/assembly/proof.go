@@ -210,14 +210,14 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 			"checks see them as before that run; if the changes are yours: %s, then start again",
 			text.List(kept), text.AcceptFiles(kept)))
 	}
-	if e.Ground, err = p.ground(places, snapshots); err != nil {
+	if e.Ground, err = groundOf(p, places, snapshots); err != nil {
 		return nil, fmt.Errorf("%w: the ignored files cannot be recorded: %w", ralph.ErrIO, err)
 	}
 	return e, nil
 }
 
-// ground returns what views are made of, or nil if the snapshots cannot be checked out.
-func (p *Plan) ground(places Places, snapshots ralph.Snapshots) (*verify.Ground, error) {
+// groundOf returns what views are made of, or nil if the snapshots cannot be checked out.
+func groundOf(p *Plan, places Places, snapshots ralph.Snapshots) (*verify.Ground, error) {
 	checkouts, ok := snapshots.(ralph.Checkouts)
 	if !ok || places.Ground == "" {
 		return nil, nil

@@ -92,7 +92,7 @@ func (c *acceptCommand) knowsFile(
 	if worktree != nil && exists(filepath.Join(worktree.Path, filepath.FromSlash(name))) {
 		return true
 	}
-	trusted, _, err := runlog.ReadTrusted(store.TrustedFile(worktree))
+	trusted, _, err := runlog.ReadTrusted(runlog.TrustedFile(store, worktree))
 	if err != nil || trusted.Snapshot == "" {
 		return err != nil
 	}

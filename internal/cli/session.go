@@ -274,7 +274,7 @@ func (s *session) places() (assembly.Places, error) {
 	if s.plan.Worktree != nil {
 		places.Trusted.Home = s.store.SnapshotsOf(nil)
 	}
-	trusted, _, err := runlog.ReadTrusted(s.store.TrustedFile(s.plan.Worktree))
+	trusted, _, err := runlog.ReadTrusted(runlog.TrustedFile(s.store, s.plan.Worktree))
 	if err != nil {
 		return places, err
 	}
@@ -289,7 +289,7 @@ func (s *session) places() (assembly.Places, error) {
 	if s.acceptance == nil {
 		places.Rows = rowsFile(places)
 		if trusted.Run != "" && trusted.Run != s.run {
-			places.LastRows, places.RowsSum = rowsFile(last), s.store.RowsOf(trusted.Run)
+			places.LastRows, places.RowsSum = rowsFile(last), runlog.RowsOf(s.store, trusted.Run)
 		}
 	}
 	return places, nil
@@ -311,7 +311,7 @@ func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembl
 		Snapshots: store.SnapshotsOf(worktree),
 		Run:       dir,
 		Views:     store.ViewsDir(),
-		Ground:    store.GroundOf(worktree),
+		Ground:    filepath.Join(store.SnapshotsOf(worktree), "ground"),
 		Tasks:     filepath.Join(dir, "tasks"),
 		Proofs:    filepath.Join(dir, "proofs"),
 		Around:    filepath.Join(dir, "around"),
