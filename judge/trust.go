@@ -71,7 +71,7 @@ type RunEnd struct {
 	Accepted string          // the snapshot that a person accepted, "" if there is none
 }
 
-// TrustedAfter returns the snapshot that a person stands behind after a run, and whether files that agents must not
+// TrustedAfter returns the snapshot that a person vouches for after a run, and whether files that agents must not
 // hand on stay as they were at the base. A person who accepts work accepts all of it.
 func TrustedAfter(h History, end RunEnd) (snapshot string, holdsBack bool) {
 	judged := h.Now.Tree.Clone()

@@ -12,7 +12,7 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// TrustedTree points to the tree that a person stands behind. Each run begins with it. Without one, a run begins with
+// TrustedTree points to the tree that a person vouches for. Each run begins with it. Without one, a run begins with
 // the workspace as it is.
 type TrustedTree interface {
 	// Base returns what a run begins with: the trusted tree, with what the user changed since the last run ended. now is
@@ -35,7 +35,7 @@ type TrustedBase struct {
 
 // TreeLeft is how a run leaves the workspace.
 type TreeLeft struct {
-	Trusted   string // the snapshot that a person stands behind now; "" for the one from before
+	Trusted   string // the snapshot that a person vouches for now; "" for the one from before
 	Base      string // the snapshot of the run's base
 	Commit    string // HEAD with it; "" for the one from before
 	HoldsBack bool   // lists, steering files and the like stay as at Base
@@ -46,7 +46,7 @@ type TreeLeft struct {
 	Left ralph.TreeState
 }
 
-// WithTrustedTree lets runs begin with the tree that a person stands behind.
+// WithTrustedTree lets runs begin with the tree that a person vouches for.
 func WithTrustedTree(t TrustedTree) Option { return func(l *Loop) { l.tree.trusted = t } }
 
 // WithCommit says that the agent of a live session sets the goal, and what the last commit is. What is not committed
@@ -85,7 +85,7 @@ func (w *workspace) recordBase(ctx context.Context) {
 	w.noticeInherited(ctx, from)
 }
 
-// noticeInherited names the files that an earlier run left and that nobody stands behind yet.
+// noticeInherited names the files that an earlier run left and that nobody vouches for yet.
 func (w *workspace) noticeInherited(ctx context.Context, from TrustedBase) {
 	h := w.state.History
 	if !h.Inherits || from.Run == "" || !w.firstTime("inherited") {
@@ -108,7 +108,7 @@ func (w *workspace) noticeInherited(ctx context.Context, from TrustedBase) {
 }
 
 // adoptSince records the tree when a run is resumed. What the user changed since it ended joins the base; if another
-// run worked here meanwhile, what a person stands behind does.
+// run worked here meanwhile, what a person vouches for does.
 func (w *workspace) adoptSince(ctx context.Context, in ralph.TreeInput) {
 	tree, ok := w.fingerprint(ctx, in)
 	if !ok || w.state.Move != nil && ctx.Err() != nil {

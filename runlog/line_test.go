@@ -22,7 +22,7 @@ func encoded(tb testing.TB, e ralph.Event) string {
 	return linkedTo(tb, e, nil)
 }
 
-// linkedTo is the line of an event that stands behind before.
+// linkedTo is the line of an event that vouches for before.
 func linkedTo(tb testing.TB, e ralph.Event, before []byte) string {
 	tb.Helper()
 	var line bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Trusted points to the tree of a workspace, or of one of its worktrees, that a person stands behind.
+// Trusted points to the tree of a workspace, or of one of its worktrees, that a person vouches for.
 type Trusted struct {
 	Snapshot string `json:"snapshot"`
 	Commit   string `json:"commit,omitempty"` // HEAD when a person stood behind it

@@ -319,7 +319,7 @@ func keepsBase(ctx context.Context, p *Plan, tree ralph.Tree) error {
 	return err
 }
 
-// trusting returns the options for the tree that a person stands behind, which a new run begins with.
+// trusting returns the options for the tree that a person vouches for, which a new run begins with.
 func (p *Plan) trusting(ctx context.Context, places Places, tree ralph.Tree) ([]loop.Option, error) {
 	trusted, err := p.trustedTree(places, tree)
 	if err != nil || trusted == nil {

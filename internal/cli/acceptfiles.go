@@ -78,7 +78,7 @@ func lastState(store *runlog.Store) *fold.State {
 }
 
 // knowsFile reports whether a file or folder is in the workspace or its worktree, or is part of the tree that a person
-// stands behind. If that is unknown, it reports true.
+// vouches for. If that is unknown, it reports true.
 func (c *acceptCommand) knowsFile(
 	ctx context.Context, space workspace.Workspace, store *runlog.Store, last *fold.State, name string,
 ) bool {
