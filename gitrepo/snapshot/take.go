@@ -150,7 +150,7 @@ func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) 
 	if err != nil {
 		return manifest.Differences{}, err
 	}
-	d := manifest.Differences{ByGit: true}
+	var d manifest.Differences
 	for line := range strings.Lines(warned.String()) {
 		if what, ok := strings.CutPrefix(line, "warning: could not open directory "); ok {
 			d.Left = append(d.Left, "a folder cannot be read and is not in the snapshot: "+scan.Shorten(what))
