@@ -272,7 +272,7 @@ func TestOldLogHasNoLinksAndIsReadable(t *testing.T) {
 func TestOldLogThatGoesOnIsTiedAsAWhole(t *testing.T) {
 	s, events := openStore(t), allTypes()
 	old := oldLog(t, events[:6])
-	plant(t, s, sampleRun, []byte(old+`{"v":1,"torn`))
+	plant(t, s, sampleRun, []byte(old+`{"v":2,"torn`))
 	head := goOn(t, s, events[6:9]...)
 	text, err := os.ReadFile(s.logPath(sampleRun))
 	if err != nil {

@@ -223,7 +223,7 @@ func (r *reader) first(file io.Reader) (ralph.Event, error) {
 		return ralph.Event{}, fmt.Errorf("read log: %w", err)
 	}
 	event, _, err := r.event(line[:len(line)-1])
-	if _, newer := errors.AsType[*TooNew](err); err != nil && !newer {
+	if _, newer := errors.AsType[*OtherVersion](err); err != nil && !newer {
 		err = r.damaged(err)
 	}
 	return event, err
