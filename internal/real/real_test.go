@@ -176,6 +176,12 @@ func measureAll(t *testing.T, cases []*change) error {
 			known[c.label()] = c
 		}
 	}
+	for _, c := range cases {
+		if before := known[c.label()]; before != nil && before.Dropped == "" {
+			before.pack = c.pack
+			*c = *before
+		}
+	}
 	var writing sync.Mutex
 	var group sync.WaitGroup
 	free := make(chan struct{}, max(1, *jobs))
@@ -184,14 +190,13 @@ func measureAll(t *testing.T, cases []*change) error {
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() { <-free }()
-			if before := known[c.label()]; before != nil && before.Dropped == "" {
-				before.pack = c.pack
-				*c = *before
-			} else {
-				c.measure()
+			measured := *c
+			if !c.done() {
+				measured.measure()
 			}
 			writing.Lock()
 			defer writing.Unlock()
+			*c = measured
 			t.Logf("%d of %d: %s", i+1, len(cases), c)
 			errs[i] = save(cases)
 		})
