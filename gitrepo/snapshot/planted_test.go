@@ -103,7 +103,7 @@ func everything(
 	head := w.Git("rev-parse", "HEAD")
 	state, err := k.Fingerprint(ctx, ralph.TreeInput{Run: "r", Iteration: 1, BaseHead: head, Claimed: true})
 	note("fingerprint", err)
-	_, _, err = k.AsCloned(ctx, state.Snapshot, state.Snapshot)
+	_, _, err = k.AsCloned(ctx, state, state.Snapshot)
 	note("as cloned", err)
 	_, err = k.Changed(ctx, head)
 	note("changed", err)
