@@ -41,7 +41,7 @@ func TestSnapshotsHaveTheWholeWorkingTree(t *testing.T) {
 	if diff := cmp.Diff([]ralph.FileChange{{Name: "b", Kind: ralph.FileAdded}}, changes); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	id, left, err := k.AsCloned(t.Context(), base, now)
+	id, left, err := k.AsCloned(t.Context(), ralph.TreeState{Snapshot: base}, now)
 	if id != now || left != nil || err != nil {
 		t.Errorf("as cloned: %s, %q, %v", id, left, err)
 	}
