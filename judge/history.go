@@ -19,8 +19,7 @@ type History struct {
 	Baseline       []ralph.CheckResult `json:"baseline,omitempty"`
 	First          ralph.TreeState     `json:"first,omitzero"` // the tree that the run's baseline ran on
 	Base           ralph.TreeState     `json:"base,omitzero"`
-	Inherits       bool                `json:"inherits,omitempty"` // at the start, the workspace was not as the base
-	LastProvenTree string              `json:"settled,omitempty"`  // its snapshot
+	LastProvenTree string              `json:"settled,omitempty"` // its snapshot
 	LastSeen
 
 	Tasks      []ralph.TaskState `json:"tasks,omitempty"`      // the task list, if the run has one

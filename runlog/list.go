@@ -72,7 +72,7 @@ func (s *Store) Runs() ([]Summary, error) {
 }
 
 // RowsOf returns the digest of the results of checks that a run kept, or "" if it kept none or has not ended.
-func (s *Store) RowsOf(run string) string {
+func RowsOf(s *Store, run string) string {
 	summary := Summary{Run: run}
 	if err := s.summarize(&summary); err != nil {
 		return ""

@@ -274,7 +274,7 @@ func (s *session) places() (assembly.Places, error) {
 	if s.plan.Worktree != nil {
 		places.Trusted.Home = s.store.SnapshotsOf(nil)
 	}
-	trusted, _, err := runlog.ReadTrusted(s.store.TrustedFile(s.plan.Worktree))
+	trusted, _, err := runlog.ReadTrusted(runlog.TrustedBeside(places.Snapshots))
 	if err != nil {
 		return places, err
 	}
@@ -289,7 +289,7 @@ func (s *session) places() (assembly.Places, error) {
 	if s.acceptance == nil {
 		places.Rows = rowsFile(places)
 		if trusted.Run != "" && trusted.Run != s.run {
-			places.LastRows, places.RowsSum = rowsFile(last), s.store.RowsOf(trusted.Run)
+			places.LastRows, places.RowsSum = rowsFile(last), runlog.RowsOf(s.store, trusted.Run)
 		}
 	}
 	return places, nil
