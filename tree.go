@@ -35,7 +35,7 @@ type TreeState struct {
 	Cloned string `json:"cloned,omitempty"`
 
 	// Base names the snapshot that claims are compared with, if it is not this tree or not the one from before: the
-	// tree that a person vouches for. LastProvenTree names the one of the tree in which a task was last proven. Both
+	// tree that a person trusts. LastProvenTree names the one of the tree in which a task was last proven. Both
 	// include what the user changed while no agent was at work.
 	Base           string `json:"base,omitempty"`
 	LastProvenTree string `json:"settled,omitempty"`

@@ -42,7 +42,7 @@ func TestWeakenedTestsStayRefused(t *testing.T) {
 	}
 }
 
-// The base of a run is what a person vouches for, and not what an earlier run left in the workspace.
+// The base of a run is what a person trusts, and not what an earlier run left in the workspace.
 func TestTheBaseIsNotTheWorkspace(t *testing.T) {
 	workspace := ralph.TreeState{Known: true, Head: "c", Hash: "h", Snapshot: "now"}
 	for name, tt := range map[string]struct {

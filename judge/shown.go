@@ -19,6 +19,8 @@ type ShownLog struct {
 	NotShown []UnshownClaim `json:"not_shown,omitempty"`
 	// ForPerson says for each task that became unconfirmed why only a person can settle it.
 	ForPerson []ralph.TaskRefusal `json:"for_person,omitempty"`
+	// Inherits is true if the workspace was not as the base when the run began: it has work of earlier runs.
+	Inherits bool `json:"inherits,omitempty"`
 	// Accepted is the person's yes to what the last iteration left, nil if there is none.
 	Accepted *ralph.WorkAccepted `json:"work_accepted,omitempty"`
 }

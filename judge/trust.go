@@ -7,8 +7,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// SinceLastRun is what happened to the files of a workspace after a run ended, and before the next one began. Nobody
-// but the user works then.
+// SinceLastRun is what happened to the files of a workspace after a run ended, and before the next one began. Only
+// the user works then.
 type SinceLastRun struct {
 	Untrusted []ralph.FileChange // from the trusted tree to the workspace
 	// IsLeft says whether it is known how the run left the workspace. If it is not, an agent may have made the changes
@@ -71,7 +71,7 @@ type RunEnd struct {
 	Accepted string          // the snapshot that a person accepted, "" if there is none
 }
 
-// TrustedAfter returns the snapshot that a person vouches for after a run, and whether files that agents must not
+// TrustedAfter returns the snapshot that a person trusts after a run, and whether files that agents must not
 // hand on stay as they were at the base. A person who accepts work accepts all of it.
 func TrustedAfter(h History, end RunEnd) (snapshot string, holdsBack bool) {
 	judged := h.Now.Tree.Clone()

@@ -14,7 +14,7 @@ import (
 // committedBase is the base of a goal that the agent of a live session set. What is not committed may be the agent's:
 // it could break the product, set the goal and repair it. So the base is the last commit, or the trusted tree with what
 // was committed since the last run. Tests stay as they are, because a user may have written them for this goal.
-func (w *workspace) committedBase(ctx context.Context, tree ralph.TreeState) (TrustedBase, error) {
+func (w trust) committedBase(ctx context.Context, tree ralph.TreeState) (TrustedBase, error) {
 	copies, ok := w.store.(ralph.Snapshots)
 	commit := w.state.Started.Commit
 	if !ok || tree.Snapshot == "" {
@@ -57,7 +57,7 @@ func (w *workspace) committedBase(ctx context.Context, tree ralph.TreeState) (Tr
 
 // asCommitted returns a snapshot of the tree with the files of a commit. Git looks at the files themselves, so they
 // must stay meanwhile as the snapshot has them: processes of the session are at work.
-func (w *workspace) asCommitted(ctx context.Context, tree ralph.TreeState, commit string) (string, error) {
+func (w trust) asCommitted(ctx context.Context, tree ralph.TreeState, commit string) (string, error) {
 	taker, takes := w.store.(ralph.CommitTaker)
 	copies, lists := w.store.(ralph.Snapshots)
 	dater, dates := w.examiner.(ralph.ChangeDater)

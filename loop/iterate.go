@@ -39,7 +39,7 @@ func (l *Loop) begin(ctx context.Context) (string, *ralph.Verdict) {
 	if len(judge.AwaitedTasks(l.run.state.History.Tasks)) > 0 { // the user's changes left no other task
 		return "", &ralph.Verdict{Action: ralph.GoOn}
 	}
-	l.tree.adoptEarly(ctx)
+	trust{l.tree}.adoptEarly(ctx)
 	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
 		return "", v
 	}
@@ -86,7 +86,7 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 		in.Diagnose = breaker.Reason
 	}
 	started.GoalFiles = longGoals(in)
-	l.tree.beginWork()
+	trust{l.tree}.beginWork()
 	l.run.emit(ralph.EvIterationStarted, started)
 	built, err := l.run.prompt(ctx, l.prompter, in)
 	if err != nil {
@@ -193,7 +193,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	if l.tree.acceptJudged(ctx) {
-		l.adoptGoal(ctx)
+		adoptGoal(ctx, l)
 	}
 	l.tree.settleIgnored(v)
 	l.recordTasks(ctx, v)
@@ -216,8 +216,8 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	}
 	if l.tree.movedDuringChecks(ctx) {
 		l.tree.compare(ctx, l.run.state.History.Now.Tree)
-		l.adoptGoal(ctx)
-		l.checks.examine(ctx, claimed)
+		adoptGoal(ctx, l)
+		examine()
 	}
 	if l.run.couldStillPass(ctx) {
 		l.tree.checkFreshness(ctx)
@@ -229,7 +229,7 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 }
 
 // adoptGoal reads the goal and the list again that the user may have changed while checks ran.
-func (l *Loop) adoptGoal(ctx context.Context) {
+func adoptGoal(ctx context.Context, l *Loop) {
 	if l.tree.ranInPlace() || l.step != nil {
 		return
 	}

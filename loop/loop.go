@@ -108,7 +108,7 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.History.Started == 0 && (l.step == nil || l.step.Order == ""):
 		l.baseline(ctx)
 	case l.run.state.History.Started == 0:
-		recordBaseOnce(ctx, l)
+		trust{l.tree}.recordBaseOnce(ctx)
 	case l.run.state.Phase == fold.PhaseNone:
 		// before changes are attributed to the user
 		l.stash.applyPendingMove(ctx)
@@ -121,7 +121,7 @@ func (l *Loop) open(ctx context.Context) error {
 		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {
 			l.tree.acceptTree(ctx)
 		}
-		l.tree.adoptSince(ctx, ralph.TreeInput{
+		trust{l.tree}.adoptSince(ctx, ralph.TreeInput{
 			BaseHead: l.run.state.History.Base.Head,
 			Claimed:  l.accepts.yes != nil,
 		})
@@ -186,9 +186,9 @@ func (l *Loop) reopen() {
 func (l *Loop) baseline(ctx context.Context) {
 	l.tests.readopt(ctx)
 	if l.step == nil {
-		l.tree.recordBase(ctx)
+		trust{l.tree}.recordBase(ctx)
 	} else {
-		recordBaseOnce(ctx, l)
+		trust{l.tree}.recordBaseOnce(ctx)
 	}
 	l.checks.runAtBase(ctx)
 	if l.step != nil {
@@ -198,7 +198,7 @@ func (l *Loop) baseline(ctx context.Context) {
 	case isNew && l.run.state.Tests.Hidden:
 		l.checks.runHidden(ctx)
 	case isNew:
-		l.tree.recordBase(ctx)
+		trust{l.tree}.recordBase(ctx)
 		l.checks.runAtBase(ctx)
 	}
 	h := l.run.state.History
@@ -207,14 +207,6 @@ func (l *Loop) baseline(ctx context.Context) {
 		l.run.notice("checks_pass_already", "the checks pass already, so they do not show the work: without a new test "+
 			"that fails without it, the run ends with 7 and a person decides; for work that changed files, "+
 			"--proof unbroken asks for no more than passing checks")
-	}
-}
-
-// recordBaseOnce is for a live session, whose changes count as soon as it has a base.
-func recordBaseOnce(ctx context.Context, l *Loop) {
-	if l.run.state.History.Base.Snapshot == "" {
-		l.tree.recordBase(ctx)
-		l.tree.beginWork()
 	}
 }
 
@@ -305,7 +297,7 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		l.run.sync()
 		result, _ = l.writeResult(stopped)
 	}
-	l.run.warnPanic(catch(func() { l.leave(ctx, stopped) }))
+	l.run.warnPanic(catch(func() { leave(ctx, l, stopped) }))
 	return result
 }
 

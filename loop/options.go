@@ -76,7 +76,7 @@ func newLoop(cfg Config) *Loop {
 		accepts:  &acceptance{journal: run, tree: tree, list: list, checks: checks},
 		tests:    &testsFirst{journal: run, tree: tree, list: list, goals: goals, suite: suite},
 	}
-	tree.isGoal = func(name string) bool { return isGoalFile(l, name) }
+	tree.isGoal = goalFiles(l)
 	return l
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// TrustedTree points to the tree that a person vouches for. Each run begins with it. Without one, a run begins with
+// TrustedTree points to the tree that a person trusts. Each run begins with it. Without one, a run begins with
 // the workspace as it is.
 type TrustedTree interface {
 	// Base returns what a run begins with: the trusted tree, with what the user changed since the last run ended. now is
@@ -35,7 +35,7 @@ type TrustedBase struct {
 
 // TreeLeft is how a run leaves the workspace.
 type TreeLeft struct {
-	Trusted   string // the snapshot that a person vouches for now; "" for the one from before
+	Trusted   string // the snapshot that a person trusts now; "" for the one from before
 	Base      string // the snapshot of the run's base
 	Commit    string // HEAD with it; "" for the one from before
 	HoldsBack bool   // lists, steering files and the like stay as at Base
@@ -46,7 +46,7 @@ type TreeLeft struct {
 	Left ralph.TreeState
 }
 
-// WithTrustedTree lets runs begin with the tree that a person vouches for.
+// WithTrustedTree lets runs begin with the tree that a person trusts.
 func WithTrustedTree(t TrustedTree) Option { return func(l *Loop) { l.tree.trusted = t } }
 
 // WithCommit says that the agent of a live session sets the goal, and what the last commit is. What is not committed
@@ -56,9 +56,11 @@ func WithCommit(commit string) Option { return func(l *Loop) { l.run.about.Commi
 // WithForeignLists names task lists that agents of earlier runs left and that the run does not use. They are no work.
 func WithForeignLists(names []string) Option { return func(l *Loop) { l.run.about.Lists = names } }
 
+// trust finds out which tree the work of a run is compared with.
+type trust struct{ *workspace }
+
 // recordBase records the tree of the workspace before any work, and the tree that the work is compared with.
-func (w *workspace) recordBase(ctx context.Context) {
-	w.adoptIgnored()
+func (w trust) recordBase(ctx context.Context) {
 	tree, ok := w.fingerprint(ctx, ralph.TreeInput{})
 	if !ok {
 		return
@@ -85,8 +87,16 @@ func (w *workspace) recordBase(ctx context.Context) {
 	w.noticeInherited(ctx, from)
 }
 
-// noticeInherited names the files that an earlier run left and that nobody vouches for yet.
-func (w *workspace) noticeInherited(ctx context.Context, from TrustedBase) {
+// recordBaseOnce is for a live session, whose changes count as soon as it has a base.
+func (w trust) recordBaseOnce(ctx context.Context) {
+	if w.state.History.Base.Snapshot == "" {
+		w.recordBase(ctx)
+		w.beginWork()
+	}
+}
+
+// noticeInherited names the files that an earlier run left and that no person trusts yet.
+func (w trust) noticeInherited(ctx context.Context, from TrustedBase) {
 	h := w.state.History
 	if !h.Inherits || from.Run == "" || !w.firstTime("inherited") {
 		return
@@ -108,8 +118,8 @@ func (w *workspace) noticeInherited(ctx context.Context, from TrustedBase) {
 }
 
 // adoptSince records the tree when a run is resumed. What the user changed since it ended joins the base; if another
-// run worked here meanwhile, what a person vouches for does.
-func (w *workspace) adoptSince(ctx context.Context, in ralph.TreeInput) {
+// run worked here meanwhile, what a person trusts does.
+func (w trust) adoptSince(ctx context.Context, in ralph.TreeInput) {
 	tree, ok := w.fingerprint(ctx, in)
 	if !ok || w.state.Move != nil && ctx.Err() != nil {
 		return
@@ -129,7 +139,7 @@ func (w *workspace) adoptSince(ctx context.Context, in ralph.TreeInput) {
 }
 
 // adoptEarly adds to the base what the user changed while the checks ran for the first time.
-func (w *workspace) adoptEarly(ctx context.Context) {
+func (w trust) adoptEarly(ctx context.Context) {
 	h := w.state.History
 	if h.Started > 0 || len(h.Baseline) == 0 || w.state.Started.InSession || !w.joinsEdits() {
 		return
@@ -141,7 +151,7 @@ func (w *workspace) adoptEarly(ctx context.Context) {
 }
 
 // beginWork records that an agent works from now on.
-func (w *workspace) beginWork() {
+func (w trust) beginWork() {
 	if w.trusted == nil {
 		return
 	}
@@ -152,7 +162,7 @@ func (w *workspace) beginWork() {
 
 // leave records how the run leaves the workspace, after everything else has ended. If that fails, what changes before
 // the next run counts as the agent's.
-func (l *Loop) leave(ctx context.Context, stopped ralph.RunStopped) {
+func leave(ctx context.Context, l *Loop, stopped ralph.RunStopped) {
 	w, h := l.tree, l.run.state.History
 	if w.trusted == nil || h.Base.Snapshot == "" || l.run.lost {
 		return
@@ -252,12 +262,14 @@ func (w *workspace) withGoalEdits(ctx context.Context, before string, now ralph.
 	return now
 }
 
-// isGoalFile reports whether a file says what the run works on: its spec, prompt or task list.
-func isGoalFile(l *Loop, name string) bool {
-	if l.list.tasks != nil && name == path.Clean(l.list.tasks.File()) {
-		return true
+// goalFiles returns a function that reports whether a file says what the run works on: its spec, prompt or task list.
+func goalFiles(l *Loop) func(name string) bool {
+	return func(name string) bool {
+		if l.list.tasks != nil && name == path.Clean(l.list.tasks.File()) {
+			return true
+		}
+		return name != "" && (name == l.goals.inside(l.run.cfg.SpecFile) || name == l.goals.inside(l.run.cfg.PromptFile))
 	}
-	return name != "" && (name == l.goals.inside(l.run.cfg.SpecFile) || name == l.goals.inside(l.run.cfg.PromptFile))
 }
 
 // cannotCompare says why a goal that an agent set cannot begin: without the last commit, the agent would choose what

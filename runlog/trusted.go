@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-
-	"github.com/ralphloop/ralph"
 )
 
-// Trusted points to the tree of a workspace, or of one of its worktrees, that a person vouches for.
+// Trusted points to the tree of a workspace, or of one of its worktrees, that a person trusts.
 type Trusted struct {
 	Snapshot string `json:"snapshot"`
-	Commit   string `json:"commit,omitempty"` // HEAD when a person stood behind it
+	Commit   string `json:"commit,omitempty"` // HEAD when it became that
 	// Left is the snapshot of the workspace when the last run ended, and Head is HEAD then. Left is "" while agents work,
 	// after a run that was killed, and after one whose agent may work on: what they change is not known to be the user's.
 	Left string `json:"left,omitempty"`
@@ -27,13 +25,8 @@ type Trusted struct {
 	Held     []string       `json:"held,omitempty"`
 }
 
-// TrustedFile returns the file with the pointer of a worktree, or of the workspace itself if that is nil. It is beside
-// the snapshots, and may not exist yet.
-func TrustedFile(s *Store, worktree *ralph.Worktree) string {
-	return TrustedBeside(s.SnapshotsOf(worktree))
-}
-
-// TrustedBeside returns the file with the pointer to one of the snapshots in a folder of SnapshotsOf.
+// TrustedBeside returns the file with the pointer to one of the snapshots in a folder of SnapshotsOf. It may not exist
+// yet.
 func TrustedBeside(snapshots string) string {
 	return strings.TrimSuffix(snapshots, "snapshots.git") + trustedName
 }

@@ -182,7 +182,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := p.trusting(ctx, places, tree)
+	trusted, err := trusting(ctx, p, places, tree)
 	if err != nil {
 		return nil, err
 	}
@@ -319,9 +319,9 @@ func keepsBase(ctx context.Context, p *Plan, tree ralph.Tree) error {
 	return err
 }
 
-// trusting returns the options for the tree that a person vouches for, which a new run begins with.
-func (p *Plan) trusting(ctx context.Context, places Places, tree ralph.Tree) ([]loop.Option, error) {
-	trusted, err := p.trustedTree(places, tree)
+// trusting returns the options for the tree that a person trusts, which a new run begins with.
+func trusting(ctx context.Context, p *Plan, places Places, tree ralph.Tree) ([]loop.Option, error) {
+	trusted, err := openTrusted(p, places, tree)
 	if err != nil || trusted == nil {
 		return nil, err
 	}

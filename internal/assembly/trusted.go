@@ -20,7 +20,7 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// TrustedPlaces are the files that say which tree a person vouches for.
+// TrustedPlaces are the files that say which tree a person trusts.
 type TrustedPlaces struct {
 	Keeps     bool     // false for the demo
 	Snapshots string   // of the workspace, or of the worktree; the pointer is beside them
@@ -42,8 +42,8 @@ type trustedTree struct {
 
 var _ loop.TrustedTree = (*trustedTree)(nil)
 
-// trustedTree returns the tree that a person vouches for; nil if the run keeps no pointer to it.
-func (p *Plan) trustedTree(places Places, tree ralph.Tree) (*trustedTree, error) {
+// openTrusted returns the tree that a person trusts; nil if the run keeps no pointer to it.
+func openTrusted(p *Plan, places Places, tree ralph.Tree) (*trustedTree, error) {
 	copies, ok := tree.(ralph.Snapshots)
 	if !places.Trusted.Keeps || !ok {
 		return nil, nil
@@ -60,7 +60,7 @@ func (p *Plan) trustedTree(places Places, tree ralph.Tree) (*trustedTree, error)
 func (t *trustedTree) Base(ctx context.Context, now ralph.TreeState) (loop.TrustedBase, error) {
 	base, err := t.base(ctx, now)
 	if err != nil {
-		return base, fmt.Errorf("%w: the tree that you vouch for cannot be compared: %w; to vouch for all files as "+
+		return base, fmt.Errorf("%w: the trusted tree cannot be compared: %w; to trust all files as "+
 			"they are: %s", ralph.ErrIO, err, text.AcceptFiles([]string{"."}))
 	}
 	next := runlog.Trusted{}
@@ -281,7 +281,7 @@ func (t *trustedTree) write(next runlog.Trusted) error {
 	return runlog.WriteTrusted(t.places.file(), next)
 }
 
-// adoptList refuses a run with a task list that an agent wrote and that nobody vouches for: there, done means proven.
+// adoptList refuses a run with a task list that an agent wrote and that no person trusts: there, done means proven.
 // The list of a run that was killed may be as that run itself wrote it. It returns the other lists that agents left:
 // they are no work of this run.
 func (t *trustedTree) adoptList(ctx context.Context, now ralph.TreeState, runs string) (others []string, err error) {

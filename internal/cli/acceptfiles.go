@@ -77,8 +77,8 @@ func lastState(store *runlog.Store) *fold.State {
 	return state
 }
 
-// knowsFile reports whether a file or folder is in the workspace or its worktree, or is part of the tree that a person
-// vouches for. If that is unknown, it reports true.
+// knowsFile reports whether a file or folder is in the workspace or its worktree, or is part of the trusted tree.
+// If that is unknown, it reports true.
 func (c *acceptCommand) knowsFile(
 	ctx context.Context, space workspace.Workspace, store *runlog.Store, last *fold.State, name string,
 ) bool {
@@ -92,7 +92,7 @@ func (c *acceptCommand) knowsFile(
 	if worktree != nil && exists(filepath.Join(worktree.Path, filepath.FromSlash(name))) {
 		return true
 	}
-	trusted, _, err := runlog.ReadTrusted(runlog.TrustedFile(store, worktree))
+	trusted, _, err := runlog.ReadTrusted(runlog.TrustedBeside(store.SnapshotsOf(worktree)))
 	if err != nil || trusted.Snapshot == "" {
 		return err != nil
 	}

@@ -274,7 +274,7 @@ func (s *session) places() (assembly.Places, error) {
 	if s.plan.Worktree != nil {
 		places.Trusted.Home = s.store.SnapshotsOf(nil)
 	}
-	trusted, _, err := runlog.ReadTrusted(runlog.TrustedFile(s.store, s.plan.Worktree))
+	trusted, _, err := runlog.ReadTrusted(runlog.TrustedBeside(places.Snapshots))
 	if err != nil {
 		return places, err
 	}

@@ -99,7 +99,7 @@ var faultSections = []faultSection{
 		},
 		{
 			"A17", "Ralph is replaced by another version between a run and its `resume`",
-			"A log of another version is refused with one sentence.", "64",
+			"A log of another format is refused, and the message says so.", "64",
 			[]string{"logs_of_other_days"},
 		},
 	}},
