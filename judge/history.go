@@ -76,15 +76,14 @@ type Streaks struct {
 
 // LastSeen holds the last known tree and check results. Progress is measured against them.
 type LastSeen struct {
-	Inherits bool              `json:"inherits,omitempty"` // at the start, the workspace was not as the base
-	Tree     ralph.TreeState   `json:"tree,omitzero"`
-	TreeOf   int               `json:"tree_of,omitempty"` // the iteration that left Tree
-	Checks   CheckMarks        `json:"checks,omitempty"`
-	Fewest   map[string]int    `json:"fewest,omitempty"`   // failing tests that a check ever had, by the check's key
-	Moved    bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks ran
-	Rules    int               `json:"rules,omitempty"`    // of the policy: how a check that cannot run counts
-	GreenOn  map[string]string `json:"green_on,omitempty"` // the tree on which a check last passed, by the check's key
-	Flaked   []string          `json:"flaked,omitempty"`   // checks that passed and failed on one tree, by their keys
+	Tree    ralph.TreeState   `json:"tree,omitzero"`
+	TreeOf  int               `json:"tree_of,omitempty"` // the iteration that left Tree
+	Checks  CheckMarks        `json:"checks,omitempty"`
+	Fewest  map[string]int    `json:"fewest,omitempty"`   // failing tests that a check ever had, by the check's key
+	Moved   bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks ran
+	Rules   int               `json:"rules,omitempty"`    // of the policy: how a check that cannot run counts
+	GreenOn map[string]string `json:"green_on,omitempty"` // the tree on which a check last passed, by the check's key
+	Flaked  []string          `json:"flaked,omitempty"`   // checks that passed and failed on one tree, by their keys
 }
 
 // FailureCount counts the consecutive failures of one agent and of its model.

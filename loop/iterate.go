@@ -217,7 +217,7 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	if l.tree.movedDuringChecks(ctx) {
 		l.tree.compare(ctx, l.run.state.History.Now.Tree)
 		adoptGoal(ctx, l)
-		examine()
+		l.checks.examine(ctx, claimed)
 	}
 	if l.run.couldStillPass(ctx) {
 		l.tree.checkFreshness(ctx)

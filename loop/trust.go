@@ -61,6 +61,7 @@ type trust struct{ *workspace }
 
 // recordBase records the tree of the workspace before any work, and the tree that the work is compared with.
 func (w trust) recordBase(ctx context.Context) {
+	w.adoptIgnored()
 	tree, ok := w.fingerprint(ctx, ralph.TreeInput{})
 	if !ok {
 		return

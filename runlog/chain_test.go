@@ -384,7 +384,7 @@ func TestChainThatCannotBeRead(t *testing.T) {
 		s,
 		"R",
 		append(
-			sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
+			sealed(`{"v":3,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
 		),
 	)
 	if _, err := s.Verify("R"); !strings.Contains(err.Error(), "use a newer ralph") {
