@@ -144,7 +144,7 @@ var unsplit = []string{
 
 // git runs git on the user's repository with the copied index.
 func (c *cloning) git(ctx context.Context, call git.Call) (string, error) {
-	call.Args = slices.Concat(unsplit, call.Args)
+	call.Args, call.AsConfigured = slices.Concat(unsplit, call.Args), true
 	call.Env = append([]string{
 		"GIT_INDEX_FILE=" + c.index(), "GIT_OBJECT_DIRECTORY=" + filepath.Join(c.folder, "objects"),
 	}, call.Env...)

@@ -123,11 +123,16 @@ func TestAsCloned(t *testing.T) {
 		"no longer tracked": {
 			"git rm -q --cached b; echo b >>.git/info/exclude", cloned{files("b", "-"), []string{"b" + absent}},
 		},
-		"ignored, picked":  {"echo pick >>.git/info/exclude; echo new >pick", cloned{files("pick", "-"), []string{"pick" + absent}}},
-		"ignored, of old":  {"echo new >mine", cloned{files("mine", "mine\n"), []string{"mine" + absent}}},
-		"named by Ralph":   {"echo named >>.git/info/exclude; echo new >named", cloned{}},
-		"a new repository": {"rm -rf .git; git init -q; echo mine >.git/info/exclude; echo new >a", cloned{}},
-		"compared less":    {"echo a >x; touch -r x a; git config core.checkStat minimal; git config core.trustctime false; echo b >a", cloned{}},
+		"ignored, picked":                {"echo pick >>.git/info/exclude; echo new >pick", cloned{files("pick", "-"), []string{"pick" + absent}}},
+		"ignored, of old":                {"echo new >mine", cloned{files("mine", "mine\n"), []string{"mine" + absent}}},
+		"named by Ralph":                 {"echo named >>.git/info/exclude; echo new >named", cloned{}},
+		"a new repository":               {"rm -rf .git; git init -q; echo mine >.git/info/exclude; echo new >a", cloned{}},
+		"compared less, by another time": {"git config core.checkStat minimal; git config core.trustctime false; echo new >a", cloned{}},
+		"compared less": {
+			"touch -t 202001010000 a; git update-index -q --refresh; git config core.trustctime false; " +
+				"git config core.checkStat minimal; echo n >a; touch -t 202001010000 a",
+			cloned{files("a", "a\n"), []string{"a" + hidden}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := gittest.NewRepo(t)
