@@ -18,6 +18,9 @@ func (c *commits) AsCommitted(ctx context.Context, id, commit string) (string, e
 	k := c.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.home.NoGit {
+		return "", errNoRepository
+	}
 	of, err := k.Store.read(ctx, id)
 	var names []string
 	if err == nil {
@@ -94,5 +97,5 @@ func withEdits(ctx context.Context, s *Store, of header, edits []manifest.Edit) 
 	if err != nil {
 		return "", err
 	}
-	return s.derive(of, tree, "base")
+	return deriveTree(ctx, s, of, tree, "base")
 }

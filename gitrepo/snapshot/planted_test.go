@@ -2,7 +2,6 @@ package snapshot_test
 
 import (
 	_ "embed"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,12 +103,8 @@ func everything(
 	head := w.Git("rev-parse", "HEAD")
 	state, err := k.Fingerprint(ctx, ralph.TreeInput{Run: "r", Iteration: 1, BaseHead: head, Claimed: true})
 	note("fingerprint", err)
-	changes := make([]ralph.FileChange, 600)
-	for i := range changes {
-		changes[i] = ralph.FileChange{Name: fmt.Sprintf("f%d", i), Kind: ralph.FileChanged}
-	}
-	_, err = k.Uncommitted(ctx, changes)
-	note("uncommitted", err)
+	_, _, err = k.AsCloned(ctx, state, state.Snapshot)
+	note("as cloned", err)
 	_, err = k.Changed(ctx, head)
 	note("changed", err)
 	_, err = repo.Ready(ctx, gitrepo.Needs{Commit: true})

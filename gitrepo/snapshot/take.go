@@ -30,7 +30,7 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 		if again := renew(ctx); again != nil {
 			return got, errors.Join(err, again)
 		}
-		k.forced, k.always.taken = nil, ""
+		k.forced, k.always.taken, k.whole = nil, "", false
 		got, err = k.copyChanged(ctx, o)
 	}
 	return got, err
@@ -41,10 +41,10 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 // where the file itself is enough. It does not take over git's cached file state, because the
 // repository may convert files.
 func (k *Keeper) ensureIndex(ctx context.Context) error {
-	if _, err := os.Lstat(k.path("index")); err == nil {
+	if _, err := os.Lstat(k.path("index")); err == nil || k.home.NoGit {
 		return nil
 	}
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", k.home.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", ":(top)")
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -63,7 +63,8 @@ func (k *Keeper) ensureIndex(ctx context.Context) error {
 	if entries.Len() == 0 {
 		return nil
 	}
-	return k.updateIndex(ctx, entries.String(), "--index-info")
+	_, err = k.updateIndex(ctx, entries.String(), "--index-info")
+	return err
 }
 
 // renewIndex rebuilds the index from the last snapshot, or from the user's index.
@@ -100,7 +101,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx, found.Fresh), o.also)
+	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx), o.also)
 	looks, due := k.always.due(k.repo.Top)
 	if o.fullScan {
 		due = slices.Concat(due, k.hiddenWrites(ctx, manifest.NameSet(found.Gone)))
@@ -112,6 +113,9 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	}
 	defer top.Close()
 	load := manifest.Select(top, found)
+	load.Left = slices.DeleteFunc(load.Left, func(out manifest.LeftOut) bool {
+		return !strings.HasPrefix(out.Name, k.repo.Prefix) // of no matter beside the workspace
+	})
 	for _, name := range due {
 		if _, due := slices.BinarySearch(load.Take, name); due { // make git read a file that looks unchanged
 			load.Gone = append(load.Gone, name)
@@ -120,7 +124,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err := k.takeOver(ctx, &load); err != nil {
 		return taken{}, err
 	}
-	k.always.taken = looks
+	k.always.taken, k.whole = looks, true
 	got := taken{
 		tree: k.last.tree,
 		left: append(found.Left, load.Sentences()...),
@@ -134,14 +138,19 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	return got, err
 }
 
+// differences looks at the whole working tree once in a process, so that a checkout can be made of a snapshot, and then
+// only at the workspace.
 func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
 	var warned git.Head
-	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", k.home.pathspec()}
+	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--"}
+	if k.whole {
+		args = append(args, k.home.pathspec())
+	}
 	out, err := k.inTree(ctx, git.Call{Args: args, Warned: &warned})
 	if err != nil {
 		return manifest.Differences{}, err
 	}
-	d := manifest.Differences{ByGit: true}
+	var d manifest.Differences
 	for line := range strings.Lines(warned.String()) {
 		if what, ok := strings.CutPrefix(line, "warning: could not open directory "); ok {
 			d.Left = append(d.Left, "a folder cannot be read and is not in the snapshot: "+scan.Shorten(what))
@@ -212,7 +221,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 	// Deletions come first: they make room for files below the same name. A deleted file may still
 	// exist as something else, or seem to exist behind a link.
 	if len(l.Gone) > 0 {
-		if err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
+		if _, err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
 			return err
 		}
 	}
@@ -221,7 +230,12 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 		if len(names) == 0 {
 			return nil
 		}
-		err := k.updateIndex(ctx, joined(names), "--add", "--remove", "--replace", "--stdin")
+		said, err := k.updateIndex(ctx, joined(names), "--add", "--remove", "--replace", "--stdin")
+		for _, name := range names { // such as git~1
+			if err == nil && strings.Contains(said, "Ignoring path "+name+"\n") {
+				l.Leave(name, "git does not accept a file of that name")
+			}
+		}
 		failed, refused := errors.AsType[*git.Failure](err)
 		switch {
 		case !refused:
@@ -238,9 +252,11 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 	return put(l.Take)
 }
 
-func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) error {
-	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...)})
-	return err
+// updateIndex returns what git warns of.
+func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) (string, error) {
+	var warned git.Head
+	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...), Warned: &warned})
+	return warned.String(), err
 }
 
 func joined(names []string) string { return strings.Join(names, "\x00") + "\x00" }

@@ -27,6 +27,8 @@ type Workspace struct {
 	Git  bool
 	Tree ralph.Tree
 	Repo *gitrepo.Repo // nil without git
+
+	git gitrepo.Git
 }
 
 // Top returns the top of the repository that contains the workspace, or the workspace itself.
@@ -57,10 +59,7 @@ func (w Workspace) Identify(ctx context.Context) (string, error) {
 // names even if they are ignored, and files that a check may run or depend on: an agent can make
 // git ignore what it adds.
 func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
-	if w.Repo == nil {
-		return w.KeepPlain(folder)
-	}
-	keeper, err := snapshot.New(ctx, w.Repo, folder)
+	keeper, err := w.keeper(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +68,18 @@ func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ral
 	return keeper, nil
 }
 
-// KeepPlain is Keep without git, for a workspace whose snapshots git cannot keep, too. The tree then
-// has ignored files.
+func (w Workspace) keeper(ctx context.Context, folder string) (*snapshot.Keeper, error) {
+	if w.Repo != nil {
+		return snapshot.New(ctx, w.Repo, folder)
+	}
+	return snapshot.NewFolder(snapshot.FolderInput{Git: w.git, Dir: w.Dir, OwnOutput: process.OutputFiles}, folder)
+}
+
+// KeepPlain is Keep in another folder and without the workspace's repository, for one of which no snapshots can be
+// kept otherwise.
 func (w Workspace) KeepPlain(folder string) (ralph.Tree, error) {
-	tree := &plain.Tree{Dir: w.Dir, OwnOutput: process.OutputFiles}
-	keeper, err := tree.Keep(PlainFolder(folder))
+	in := snapshot.FolderInput{Git: w.git, Dir: w.Dir, OwnOutput: process.OutputFiles}
+	keeper, err := snapshot.NewFolder(in, PlainFolder(folder))
 	if err != nil {
 		return nil, err
 	}
@@ -124,18 +130,19 @@ func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, erro
 	if err != nil {
 		return Workspace{}, fmt.Errorf("find workspace: %w", err)
 	}
-	repo, inGit, err := gitrepo.Find(ctx, gitProgram(env), real)
+	git := gitProgram(env)
+	repo, inGit, err := gitrepo.Find(ctx, git, real)
 	if err != nil && !errors.Is(err, gitrepo.ErrNoGit) {
 		return Workspace{}, &config.UsageError{Msg: err.Error()}
 	}
 	if !inGit {
-		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real, OwnOutput: process.OutputFiles}}, nil
+		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real, OwnOutput: process.OutputFiles}, git: git}, nil
 	}
 	if dir == "" && !isMarked {
 		repo = repo.Whole()
 	}
 	repo.OwnOutput = process.OutputFiles
-	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo, git: repo.Git}, nil
 }
 
 // gitProgram returns the user's git, with the user's consents.
@@ -156,7 +163,7 @@ func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 		return Workspace{}, fmt.Errorf("find workspace: %s is not in a repository", dir)
 	}
 	repo.OwnOutput = process.OutputFiles
-	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo, git: repo.Git}, nil
 }
 
 // InitRepository creates a repository for a sample project. Without git it stays a plain folder.

@@ -17,7 +17,6 @@ const surroundingsName = "around"
 // coverPlan is how a view hides changed surroundings from checks.
 type coverPlan struct {
 	binds []process.Mount
-	edits []Edit
 	env   []string
 }
 
@@ -26,8 +25,7 @@ type hideMethod int
 
 const (
 	cannotHide   hideMethod = iota
-	hiddenByTree            // the file belongs to the tree, where the protection rules apply
-	hiddenByEdit
+	hiddenByTree            // the file belongs to the tree, of which a view has its own
 	hiddenByBind
 	hiddenByVariable
 )
@@ -36,10 +34,8 @@ func (s *Surroundings) hideMethodFor(c change, mode Mode, dir string) hideMethod
 	_, inside := relativeTo(c.unlinked, realPath(dir))
 	_, linkedInside := relativeTo(c.real, realPath(dir))
 	switch {
-	case !c.git && (inside || c.real != "" && linkedInside):
+	case inside || c.real != "" && linkedInside:
 		return hiddenByTree
-	case mode == Overlay && inside:
-		return hiddenByEdit
 	case mode == Overlay && c.bindable():
 		return hiddenByBind
 	case c.group != "" && (c.group == gitGlobal || len(s.savedCopies(c.group)) <= 1):
@@ -100,13 +96,7 @@ func (s *Surroundings) addCover(
 	c *coverPlan, change change, o Options, write func(texts ...string) (string, error),
 ) (err error) {
 	var source string
-	switch s.hideMethodFor(change, o.Mode, o.Dir) {
-	case hiddenByEdit:
-		name, _ := relativeTo(change.unlinked, realPath(o.Dir))
-		if change.copy != "" {
-			source, err = change.writeOriginal(write)
-		}
-		c.edits = append(c.edits, Edit{Name: filepath.ToSlash(name), Source: source})
+	switch s.hideMethodFor(change, o.Mode, o.Top) {
 	case hiddenByBind:
 		source, err = change.writeOriginal(write)
 		c.binds = append(c.binds, process.Mount{Kind: process.Bind, Source: source, Target: realPath(change.path)})
