@@ -5,7 +5,7 @@ import (
 )
 
 // EventVersion is the version of the event format that this package writes.
-const EventVersion = 2
+const EventVersion = 1
 
 // EventType is the type of an event.
 type EventType string

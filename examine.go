@@ -58,6 +58,8 @@ type IgnoredWatcher interface {
 	SettleIgnored() error
 	// AdoptIgnored makes what changed since SettleIgnored the user's own, because no agent was at work.
 	AdoptIgnored() error
+	// IgnoredFiles lists ignored files that views of a tree show, and those that they do not, because agents wrote them.
+	IgnoredFiles(ctx context.Context, base, now TreeState) (shown, leftOut []string, err error)
 }
 
 // OutsideAccepter is an optional interface of an Examiner that shows checks configuration files outside the tree as
@@ -65,6 +67,8 @@ type IgnoredWatcher interface {
 type OutsideAccepter interface {
 	// AcceptOutside takes those of the files as they are now, and returns the names that it knows.
 	AcceptOutside(names []string) (known []string, err error)
+	// ChangedInCopy lists those that differ now and that a check in a copy would see as they are.
+	ChangedInCopy() []string
 }
 
 // RowKeeper is an optional interface of an Examiner. KeepRows stores results of checks that the next run in the
@@ -120,6 +124,7 @@ const (
 	ViewHidden     ViewKind = "hidden"      // claimed, plus the files of hidden checks
 	ViewHiddenBase ViewKind = "hidden_base" // the base, plus the files of hidden checks
 	ViewGiven      ViewKind = "given"       // the base, plus the tests that an author wrote
+	ViewAsLeft     ViewKind = "as_left"     // claimed, with the ignored files that the agent added or changed
 	ViewReviewed   ViewKind = "reviewed"    // as the agent left it, with agent instructions as at the base
 )
 
@@ -171,8 +176,8 @@ type Access string
 const (
 	AccessIsolated      Access = ""        // an isolated view
 	AccessWorkspacePath Access = "path"    // a view, with the workspace's folders in PATH
-	AccessIgnored       Access = "ignored" // also everything that git ignores, as the user had it
-	AccessFolder        Access = "folder"  // a view of the workspace itself, whatever is in it
+	AccessCopy          Access = "copy"    // a copy, with its folders in PATH, for checks that an overlay makes fail
+	AccessInPlace       Access = "inplace" // the workspace itself, with its folders in PATH; only in old logs
 )
 
 // View is a Checker that runs checks in its own copy of the files. Close removes what checks wrote in

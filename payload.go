@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ralphloop/ralph/promise"
 )
@@ -26,8 +27,8 @@ type RunStarted struct {
 	Settings   json.RawMessage `json:"settings,omitempty"` // the resolved configuration; opaque to the loop
 	PID        int             `json:"pid"`
 	Marker     string          `json:"marker"`
-	Commit     string          `json:"commit,omitempty"`     // the last one when the agent of a session set the goal
-	Lists      []string        `json:"lists,omitempty"`      // task lists that agents of earlier runs left: no work
+	Refused    *RefusedEarlier `json:"refused,omitempty"`
+	Origin     *Origin         `json:"origin,omitempty"`
 	InSession  bool            `json:"in_session,omitempty"` // a live session of another program is the agent
 	Sandbox    string          `json:"sandbox,omitempty"`    // what agents run in: bwrap, none, …; "" if unknown
 }
@@ -43,6 +44,39 @@ type SessionBound struct {
 
 // StopClaim is the claim of a live session that wants to end: there, stopping is a claim.
 const StopClaim = "STOP"
+
+// RefusedEarlier names files that an earlier run in the same workspace refused as tampered, or changed in an
+// iteration that was never judged. This run's base has them as they were at the base of that run.
+type RefusedEarlier struct {
+	Run      string   `json:"run"`
+	Base     string   `json:"base"` // the snapshot
+	Files    []string `json:"files"`
+	Lists    []string `json:"lists,omitempty"`    // task lists among the files: the base keeps them as they are
+	Added    []string `json:"added,omitempty"`    // tests among the files that the run added
+	List     string   `json:"list,omitempty"`     // instead of Lists in older logs
+	Unjudged bool     `json:"unjudged,omitempty"` // the run ended before its last iteration was judged
+	Unproven bool     `json:"unproven,omitempty"` // the run did not refuse all of them, but did not prove its work
+	Dead     bool     `json:"dead,omitempty"`     // it died or its agent worked on, so earlier commits may be the agent's
+}
+
+// Origin is the tree before the first of several runs in a row, in the same workspace, that did not complete. What
+// their agents left is not the user's, so work counts as shown only if it is also shown against this tree.
+type Origin struct {
+	Run  string `json:"run"`  // the last of these runs; "" if there is none
+	Base string `json:"base"` // the snapshot; "" if there is none
+	// Commit is set if the agent of a live session set the goal: what is not committed may be its work. It is the commit
+	// at that time.
+	Commit string `json:"commit,omitempty"`
+	// Left is the snapshot of what the last agent left; "" if that is unknown. What differs from it now is the user's.
+	Left string `json:"left,omitempty"`
+	// Head is the commit that the last agent left, and Ended is when its run ended. They are set with Left.
+	Head  string    `json:"head,omitempty"`
+	Ended time.Time `json:"ended,omitzero"`
+	// Committed names files that the user has committed since, as they are.
+	Committed []string `json:"committed,omitempty"`
+	// Checks has the results of checks on Base, as far as they are known.
+	Checks []CheckResult `json:"checks,omitempty"`
+}
 
 // LimitsRaised records by how much a person raised the limits of a run at work.
 type LimitsRaised struct {
@@ -83,6 +117,8 @@ type RunResumed struct {
 	Interrupted int             `json:"interrupted,omitempty"` // the iteration that was cut before its agent exited
 	Judged      int             `json:"judged,omitempty"`      // the iteration that was cut later and is judged now
 	TornBytes   int64           `json:"torn_bytes,omitempty"`  // length of an incomplete last line that was dropped
+	// Origin replaces that of RunStarted: another run worked here before an agent of this one did.
+	Origin *Origin `json:"origin,omitempty"`
 	// Accepting reports that a person accepts the claim, and that no agent will start.
 	Accepting bool `json:"accepting,omitempty"`
 	// InSession reports that the agent is a live session and was not interrupted: nothing is counted anew.

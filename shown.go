@@ -5,12 +5,15 @@ import "strings"
 // WorkSeen is what the harness found out about claimed work, beside the results of the checks. The base
 // of a claim is the tree in which the last task was proven, or the run's base.
 type WorkSeen struct {
-	Unchanged bool `json:"unchanged,omitempty"` // no file differs from the base of the claim
+	Unchanged bool `json:"unchanged,omitempty"` // no file differs from the base of the claim, or from the origin
+	Restored  bool `json:"restored,omitempty"`  // no file differs from the origin; see Origin
 	// NoProduct says that no file but tests, and files that checks do not see, differs from the run's base.
 	NoProduct bool     `json:"no_product,omitempty"`
 	Tests     []string `json:"tests,omitempty"` // test files that were added or changed since the base of the claim
 	// AtBase has the results at the run's base of checks that did not run there before.
 	AtBase []CheckResult `json:"at_base,omitempty"`
+	// AtOrigin has the results of checks on the tree before earlier runs that did not complete.
+	AtOrigin []CheckResult `json:"at_origin,omitempty"`
 	// NewTests has the results of checks with these test files and the other files of the base.
 	NewTests []NewTestsRun `json:"new_tests,omitempty"`
 	// Counts tells how many tests the checks ran, as far as that is known.
@@ -48,7 +51,12 @@ type NewTestsRun struct {
 	// Failing lists tests that pass on the claimed tree and do not pass here; empty if no names are known.
 	Failing []string `json:"failing,omitempty"`
 	Count   int      `json:"count,omitempty"` // how many there are
+	// PassedEarlier says that they pass with the product code from before earlier runs that did not complete.
+	PassedEarlier bool `json:"passed_earlier,omitempty"`
 }
+
+// ShowWork reports whether the tests fail without the work, and did so before earlier runs that did not complete.
+func (r NewTestsRun) ShowWork() bool { return !r.Passed && !r.PassedEarlier }
 
 // TestCount is how many tests a check ran.
 type TestCount struct {

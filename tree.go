@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"cmp"
 	"context"
 	"time"
 )
@@ -31,14 +30,14 @@ type TreeState struct {
 	// everything that the snapshot leaves out.
 	Snapshot string   `json:"snapshot,omitempty"`
 	Omitted  []string `json:"left,omitempty"`
-	// Cloned names the snapshot of what a clone would have of this tree, if that is something else. Views show it.
-	Cloned string `json:"cloned,omitempty"`
 
-	// Base names the snapshot that claims are compared with, if it is not this tree or not the one from before: the
-	// tree that a person trusts. LastProvenTree names the one of the tree in which a task was last proven. Both
-	// include what the user changed while no agent was at work.
+	// Base and LastProvenTree are set after the user changed something while no agent was at work. Base
+	// names the new snapshot of the base. LastProvenTree names the new snapshot of the tree in which a
+	// task was last proven. Both include the user's changes.
 	Base           string `json:"base,omitempty"`
 	LastProvenTree string `json:"settled,omitempty"`
+	// Origin names the snapshot of the tree before earlier runs that did not complete, with the user's changes.
+	Origin string `json:"origin,omitempty"`
 	// TestsByUser reports that the user changed or removed tests, so that those of LastProvenTree show its tasks.
 	TestsByUser bool `json:"tests_by_user,omitempty"`
 	// AfterChecks reports that the tree was fingerprinted after the iteration's checks ran.
@@ -65,9 +64,6 @@ const MaxUncommitted = 200
 
 // Same reports whether two fingerprints are of the same files on the same commit.
 func (t TreeState) Same(u TreeState) bool { return t.Head == u.Head && t.Hash == u.Hash }
-
-// Clone names the snapshot of what a clone would have of this tree.
-func (t TreeState) Clone() string { return cmp.Or(t.Cloned, t.Snapshot) }
 
 // ID returns the tree's name, or "" if the tree is not known. Equal trees on one commit have equal names.
 func (t TreeState) ID() string {
@@ -128,52 +124,18 @@ type IgnoredKeeper interface {
 	IgnoredFiles() []string
 }
 
+// CommitKeeper is an optional interface of Snapshots. Uncommitted describes changes that a commit of the workspace
+// would not have as they are there: git skips or converts the file, or it belongs to another repository.
+type CommitKeeper interface {
+	Uncommitted(ctx context.Context, changes []FileChange) ([]string, error)
+	// Unreachable lists files of the workspace with objects of git's that are new and that no commit or branch leads to.
+	Unreachable(ctx context.Context) ([]string, error)
+}
+
 // CommitTaker is an optional interface of Snapshots. AsCommitted makes a snapshot of id in which the files that differ
 // from a commit are as in that commit. It returns the snapshot's name.
 type CommitTaker interface {
 	AsCommitted(ctx context.Context, id, commit string) (string, error)
-}
-
-// Checkouts is an optional interface of Snapshots that can make checkouts, from which views are made.
-type Checkouts interface {
-	// Checkout makes Folder hold the files of a snapshot as a clone has them, with a .git of their own. It renews a
-	// checkout that is there. No view of it may be open.
-	Checkout(ctx context.Context, in CheckoutInput) (Checkout, error)
-	// AllFiles lists the files of a snapshot, also those that are not below the workspace. Names are relative to Top.
-	AllFiles(ctx context.Context, id string) ([]string, error)
-	// CommitEdits writes into a folder what differs in the .git of a checkout after a commit of these edits, and returns
-	// the edits that put it there. Names are relative to the top of the checkout.
-	CommitEdits(ctx context.Context, of Checkout, edits []FileEdit, folder string) ([]FileEdit, error)
-}
-
-// CheckoutInput asks for a checkout. Files names the snapshot whose files it has. History names the snapshot whose
-// branches, tags and remotes its .git has; "" keeps what is there. Folder is outside of the workspace.
-type CheckoutInput struct {
-	Files, History, Folder string
-}
-
-// Checkout is a clone of a workspace's whole repository.
-type Checkout struct {
-	Dir      string // its files
-	Folder   string // of CheckoutInput
-	Snapshot string // the snapshot that it has the files of
-	Top      string // the folder that it is a clone of: the workspace, or one above
-	Prefix   string // of the workspace below Top, with a slash at its end; "" if they are the same
-}
-
-// FileEdit replaces or deletes a file. Source is a file or link to put at Name; "" deletes the file or folder there.
-type FileEdit struct {
-	Name   string
-	Source string
-}
-
-// CloneTaker is an optional interface of Snapshots. AsCloned makes a snapshot of now as a clone of the next commit would
-// have it: the commit that `git add -A` makes of the workspace as it is. Files that are as in base keep their bytes.
-// The repository must still have the base's commit.
-// It returns the snapshot's name, and a sentence for each way in which a clone differs from the workspace. The error
-// says why git cannot commit, if it cannot.
-type CloneTaker interface {
-	AsCloned(ctx context.Context, base TreeState, now string) (id string, left []string, err error)
 }
 
 // FileChange is one file that differs between two snapshots.

@@ -183,6 +183,11 @@ func (s *State) takeOver(files []string) {
 	s.Tampered = slices.DeleteFunc(slices.Clone(s.Tampered), isTheirs)
 	s.Weakened = slices.DeleteFunc(slices.Clone(s.Weakened), isTheirs)
 	s.Unowned = slices.DeleteFunc(slices.Clone(s.Unowned), isTheirs)
+	if refused := s.Started.Refused; refused != nil {
+		left := *refused
+		left.Files = slices.DeleteFunc(slices.Clone(refused.Files), isTheirs)
+		s.Started.Refused = &left
+	}
 }
 
 // UnfinishedYes returns a person's yes that completes the run, if a process died before it could end the run. Otherwise
@@ -192,6 +197,35 @@ func UnfinishedYes(s *State) *ralph.WorkAccepted {
 		return nil
 	}
 	return s.History.Accepted
+}
+
+// RefusedFiles returns the files whose changes the run refuses: protected files, tests that were weakened, and
+// what an earlier run refused. A completed run refuses only the latter, because it may not have judged them; it judged
+// tests that the earlier run added. If tests were weakened in a completed run, a person accepted that.
+func (s *State) RefusedFiles() []string {
+	var files []string
+	if s.Started.Refused != nil {
+		files = slices.Clone(s.Started.Refused.Files)
+	}
+	if s.LiveStatus() == ralph.StatusCompleted {
+		isAccepted := func(name string) bool {
+			return slices.Contains(s.Weakened, name) || slices.Contains(s.Started.Refused.Added, name)
+		}
+		return slices.DeleteFunc(files, isAccepted)
+	}
+	files = slices.Concat(files, s.Tampered, s.Weakened)
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// RefusedLists returns the task lists among the files that an earlier run refused.
+func RefusedLists(s *State) []string {
+	refused := s.Started.Refused
+	if refused == nil {
+		return nil
+	}
+	isList := func(name string) bool { return slices.Contains(refused.Lists, name) || name == refused.List }
+	return slices.DeleteFunc(slices.Clone(refused.Files), func(name string) bool { return !isList(name) })
 }
 
 // noteWeakened remembers the tests that a claim was refused for. An iteration in which the tests of the base

@@ -36,49 +36,57 @@ func TestWeakenedTestsStayRefused(t *testing.T) {
 			apply(i+1, ralph.EvTestsChanged, *tt.tests)
 		}
 		apply(i+1, ralph.EvVerdict, ralph.VerdictReached{Verdict: tt.verdict})
-		if got := s.Weakened; !slices.Equal(got, tt.want) {
+		if got := s.RefusedFiles(); !slices.Equal(got, tt.want) {
 			t.Errorf("after iteration %d the run refuses %v, want %v", i+1, got, tt.want)
 		}
 	}
 }
 
-// The base of a run is what a person trusts, and not what an earlier run left in the workspace.
-func TestTheBaseIsNotTheWorkspace(t *testing.T) {
-	workspace := ralph.TreeState{Known: true, Head: "c", Hash: "h", Snapshot: "now"}
-	for name, tt := range map[string]struct {
-		base     string
-		inherits bool
-		want     string
-	}{
-		"the workspace":       {"", false, "now"},
-		"a tree of its own":   {"trusted", true, "trusted"},
-		"named the workspace": {"now", false, "now"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var s State
-			tree := workspace
-			tree.Base = tt.base
-			s.snapshot(0, tree)
-			h := s.History
-			if h.Base.Snapshot != tt.want || h.First.Snapshot != tt.want || h.Tree.Snapshot != "now" || h.Inherits != tt.inherits {
-				t.Errorf("base %q, first %q, tree %q, inherits %t",
-					h.Base.Snapshot, h.First.Snapshot, h.Tree.Snapshot, h.Inherits)
-			}
-			if sameName := h.Base.ID() == h.Tree.ID(); sameName == tt.inherits {
-				t.Errorf("the base is %s, the workspace is %s", h.Base.ID(), h.Tree.ID())
-			}
-		})
+// A completed run accepts only what it judged.
+func TestWhatACompletedRunStillRefuses(t *testing.T) {
+	s := State{Distrusted: Distrusted{Weakened: []string{"b_test.go"}}}
+	s.Started.Refused = &ralph.RefusedEarlier{Files: []string{"a.sh", "b_test.go"}}
+	if got, want := s.RefusedFiles(), []string{"a.sh", "b_test.go"}; !slices.Equal(got, want) {
+		t.Errorf("a run that goes on refuses %v, want %v", got, want)
+	}
+	s.Stopped = &ralph.RunStopped{Reason: ralph.AllChecksPassed, Status: ralph.StatusCompleted}
+	if got, want := s.RefusedFiles(), []string{"a.sh"}; !slices.Equal(got, want) {
+		t.Errorf("a completed run refuses %v, want %v", got, want)
 	}
 }
 
-// What the user changed in the goal while checks ran joins the base, and the checks run again.
-func TestAGoalThatChangedWhileChecksRan(t *testing.T) {
+// An iteration is judged once its verdict is about the tree that the agent left.
+func TestUnjudgedIterations(t *testing.T) {
 	var s State
-	s.History.Judging = true
-	s.History.Base = ralph.TreeState{Known: true, Snapshot: "base"}
-	s.History.Now.Checks = []ralph.CheckResult{{Name: "go test", Passed: true}}
-	s.snapshot(1, ralph.TreeState{Known: true, Snapshot: "moved", Again: true, Base: "with goal"})
-	if s.History.Base.Snapshot != "with goal" || len(s.History.Now.Checks) > 0 {
-		t.Errorf("base %q, checks %v", s.History.Base.Snapshot, s.History.Now.Checks)
+	is := func(when string, unjudged, recorded bool) {
+		t.Helper()
+		_, known := TreeLeft(&s)
+		if Unjudged(&s) != unjudged || known != recorded {
+			t.Errorf("%s: unjudged %t, recorded %t", when, Unjudged(&s), known)
+		}
 	}
+	apply := func(iteration int, kind ralph.EventType, data any) {
+		t.Helper()
+		e := ralph.Event{Version: ralph.EventVersion, Seq: s.Seq + 1, Iteration: iteration, Type: kind, Data: data}
+		if err := s.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := ralph.TreeState{Known: true, Snapshot: "1"}
+	apply(0, ralph.EvRunStarted, ralph.RunStarted{Policy: ralph.DefaultPolicy()})
+	is("before an agent works", false, true)
+	apply(1, ralph.EvIterationStarted, ralph.IterationStarted{})
+	is("while it works", true, false)
+	apply(1, ralph.EvAgentExited, ralph.AgentOutcome{End: ralph.EndOK})
+	is("after it ended", true, false)
+	apply(1, ralph.EvTreeSnapshot, tree)
+	is("while it is judged", true, true)
+	apply(1, ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Counted: true}})
+	is("after the verdict", false, true)
+	apply(2, ralph.EvIterationStarted, ralph.IterationStarted{})
+	apply(2, ralph.EvAgentExited, ralph.AgentOutcome{End: ralph.EndInterrupted})
+	apply(2, ralph.EvVerdict, ralph.VerdictReached{})
+	is("after an interrupt", true, false)
+	apply(2, ralph.EvTreeSnapshot, tree)
+	is("after a last look", true, true)
 }

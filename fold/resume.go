@@ -14,6 +14,10 @@ func (s *State) resume(data ralph.RunResumed) {
 		s.Started.Settings = data.Settings
 	}
 	s.Stopped = nil
+	if data.Origin != nil {
+		s.Started.Origin = data.Origin
+		s.History.Origin = originAt(data.Origin, data.Origin.Base)
+	}
 	if data.Accepting { // no agent starts, and the last judgement stays valid
 		return
 	}

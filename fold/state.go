@@ -107,8 +107,9 @@ const (
 
 // Apply applies one event to the state. Events must come in order and without gaps.
 func (s *State) Apply(e ralph.Event) error {
-	if e.Version != ralph.EventVersion {
-		return fmt.Errorf("event %d has version %d, and this program reads version %d", e.Seq, e.Version, ralph.EventVersion)
+	if e.Version > ralph.EventVersion {
+		return fmt.Errorf("event %d has version %d; this program reads up to version %d: use a newer ralph",
+			e.Seq, e.Version, ralph.EventVersion)
 	}
 	if e.Seq != s.Seq+1 {
 		return fmt.Errorf("event %d follows event %d", e.Seq, s.Seq)
@@ -181,6 +182,9 @@ func (s *State) start(e ralph.Event, data ralph.RunStarted) {
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
 	s.Sandbox = data.Sandbox
 	s.History.Breaker.State, s.History.Rules = ralph.BreakerClosed, data.Policy.Rules
+	if data.Origin != nil { // without snapshots, nothing else will be known
+		s.History.Origin = originAt(data.Origin, data.Origin.Base)
+	}
 }
 
 func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {

@@ -1,6 +1,6 @@
 // Package gitrepo inspects the workspace of an agent, commits to it, creates worktrees for runs and
 // merges their branches, using the git program. Package snapshot keeps snapshots of such a
-// workspace. It does so for a folder without git, too, which package plain fingerprints.
+// workspace. Package plain does both for a folder without git.
 //
 // # Which repository
 //

@@ -44,7 +44,7 @@ func (a *allotment) repairedCheck(h History, id string) (ralph.CheckResult, bool
 			}
 			spent := slices.Contains(h.SpentChecks, c.Name) || slices.Contains(a.checks, c.Name)
 			failedLater := own && h.FailedAtBase(c.Name, c.Task) // so no other task has repaired it
-			if failsAtRunBase(h, c) && (failedLater || !spent) {
+			if failsAtRunBase(h, c) && failsAtOrigin(h, c) && (failedLater || !spent) {
 				return c, true
 			}
 		}
@@ -110,7 +110,7 @@ func isNamed(others []string, name string) bool {
 func (h History) runsThatFailWithoutWork(id string) []ralph.NewTestsRun {
 	return slices.DeleteFunc(slices.Clone(h.Now.Work.NewTests), func(run ralph.NewTestsRun) bool {
 		now, ok := findCheck(h.Now.Checks, run.Name, run.Task)
-		return run.Passed || run.Task != "" && run.Task != id || !ok || !now.Passed || h.ranNoTests(now)
+		return !run.ShowWork() || run.Task != "" && run.Task != id || !ok || !now.Passed || h.ranNoTests(now)
 	})
 }
 
@@ -138,10 +138,7 @@ func failsAtRunBase(h History, c ralph.CheckResult) bool {
 		return base.FailedInTime()
 	}
 	before, ran := findCheck(h.Baseline, c.Name, c.Task)
-	if !ran || !before.FailedInTime() || h.Inherits && ranInPlace(before) { // there, agents of an earlier run worked
-		return false
-	}
-	return c.Task == "" || before.Tree == h.Base.ID() || ranInPlace(c)
+	return ran && before.FailedInTime() && (c.Task == "" || before.Tree == h.Base.ID() || ranInPlace(c))
 }
 
 // failedBefore reports whether a check failed when it first ran, and did not pass at the run's base.
@@ -151,7 +148,7 @@ func failedBefore(h History, c ralph.CheckResult) bool {
 		return ran && before.Failed()
 	}
 	base, ranAtBase := atRunBase(h, c)
-	return ran && before.FailedInTime() && !(ranAtBase && base.Passed)
+	return ran && before.FailedInTime() && !(ranAtBase && base.Passed) && failsAtOrigin(h, c)
 }
 
 func ranInPlace(c ralph.CheckResult) bool {

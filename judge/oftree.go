@@ -31,11 +31,11 @@ func askDependencies(p ralph.Policy, folders []string) ralph.Gate {
 
 // DescribeNotInTree says that work is in ignored files only.
 func DescribeNotInTree(files []string) string {
-	advice := "build them in checks.setup, add them with git add -f, or remove them from .gitignore"
+	advice := "add them with git add -f, or remove them from .gitignore"
 	if slices.ContainsFunc(files, func(name string) bool { return strings.HasSuffix(name, "/") }) {
 		advice += "; git keeps no empty folder, so put a file into it"
 	}
-	return "the work is not in the tree: a commit would not have these files as they are: " +
+	return "the work is not in the tree: a commit would not have these ignored files and empty folders: " +
 		text.List(files) + "; " + advice
 }
 

@@ -64,8 +64,8 @@ func TestFailuresForLackOfIgnoredFilesSaySo(t *testing.T) {
 		{Name: "vet", Passed: true},
 		{Name: "test", ExitCode: 1, NotInTree: []string{"dist/a", "dist/b"}},
 	}
-	const want = "test (exit 1) failed: the work is not in the tree: a commit would not have these files as they " +
-		"are: dist/a, dist/b; build them in checks.setup, add them with git add -f, or remove them from .gitignore"
+	const want = "test (exit 1) failed: the work is not in the tree: a commit would not have these ignored files and " +
+		"empty folders: dist/a, dist/b; add them with git add -f, or remove them from .gitignore"
 	if got := askChecks(ralph.Policy{}, h); got.Refusal != ralph.RefusedCheckFailed || got.Detail != want {
 		t.Errorf("goal: %+v", got)
 	}

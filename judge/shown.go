@@ -19,8 +19,8 @@ type ShownLog struct {
 	NotShown []UnshownClaim `json:"not_shown,omitempty"`
 	// ForPerson says for each task that became unconfirmed why only a person can settle it.
 	ForPerson []ralph.TaskRefusal `json:"for_person,omitempty"`
-	// Inherits is true if the workspace was not as the base when the run began: it has work of earlier runs.
-	Inherits bool `json:"inherits,omitempty"`
+	// Origin is the tree before earlier runs that did not complete, nil if there is none.
+	Origin *Origin `json:"origin,omitempty"`
 	// Accepted is the person's yes to what the last iteration left, nil if there is none.
 	Accepted *ralph.WorkAccepted `json:"work_accepted,omitempty"`
 }
@@ -92,7 +92,7 @@ func NeedsNewTest(p ralph.Policy, h History, id string) bool {
 	}
 	return !slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool {
 		ours := b.Task == id || b.Task == "" && !slices.Contains(h.SpentChecks, b.Name)
-		return b.FailedInTime() && ours
+		return b.FailedInTime() && ours && !PassedAtOrigin(h, b)
 	})
 }
 
@@ -198,11 +198,11 @@ func judgeShown(p ralph.Policy, h History, id string, given *allotment) (by ralp
 }
 
 func since(h History) string {
+	if h.Now.Work.Restored {
+		return " if compared with the state " + beforeOrigin(h)
+	}
 	if h.LastProvenTree != "" {
 		return " since the last task was proven"
-	}
-	if h.Inherits {
-		return " if compared with the base of the run"
 	}
 	return " in this run"
 }
@@ -214,7 +214,7 @@ func whyNotShown(h History, id string) string {
 		return checkName(idle[0]) + " ran no test, so it shows nothing"
 	}
 	if work := h.Now.Work; work != nil && len(work.NewTests)+len(work.Tests) > 0 {
-		return whyTestsShowNothing(*work)
+		return whyTestsShowNothing(h, *work)
 	}
 	for _, owner := range []string{id, ""} {
 		for _, c := range h.Now.Checks {
@@ -232,8 +232,8 @@ func whyCheckShowsNothing(h History, c ralph.CheckResult) string {
 	base, ranAtBase := atRunBase(h, c)
 	switch {
 	case !c.Passed:
-	case before.FailedInTime() && h.Inherits && ranInPlace(before):
-		return " failed before in the workspace itself, where an earlier run had worked"
+	case failsAtRunBase(h, c) && !failsAtOrigin(h, c):
+		return whyOriginShowsNothing(h, c)
 	case failsAtRunBase(h, c):
 		return " failed before and passes now, but that already shows another task"
 	case before.FailedInTime() && ranAtBase && base.Passed:
@@ -247,12 +247,14 @@ func whyCheckShowsNothing(h History, c ralph.CheckResult) string {
 }
 
 // whyTestsShowNothing says why the new tests, or those of the task, do not show a claim.
-func whyTestsShowNothing(work ralph.WorkSeen) string {
+func whyTestsShowNothing(h History, work ralph.WorkSeen) string {
 	switch {
-	case slices.ContainsFunc(work.NewTests, func(run ralph.NewTestsRun) bool { return !run.Passed }):
+	case slices.ContainsFunc(work.NewTests, ralph.NewTestsRun.ShowWork):
 		return "the new tests that fail without the work already show another task"
 	case len(work.Tests) == 0:
 		return "the tests of the task also pass without your change"
+	case slices.ContainsFunc(work.NewTests, func(run ralph.NewTestsRun) bool { return run.PassedEarlier }):
+		return "the new tests also pass with the other files as they were " + beforeOrigin(h) + ": " + text.List(work.Tests)
 	case len(work.NewTests) > 0:
 		return "the new tests also pass without your change: " + text.List(work.Tests)
 	}

@@ -273,6 +273,33 @@ func TestATaskListThatCannotBeWrittenIsNotAccepted(t *testing.T) {
 	})
 }
 
+// Files that an earlier run refused are compared with what they were before that run.
+func TestWhatAnEarlierRunRefusedStaysRefused(t *testing.T) {
+	earlier := &ralph.RefusedEarlier{Run: "R0", Base: "old", Files: []string{"a_test.go", "b_test.go"}}
+	bubble(t, "the base", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		w.options = append([]Option{WithRefusedFiles(earlier)}, w.options...)
+		w.ends(ralph.AllChecksPassed, 1)
+		const base = "0 with a_test.go b_test.go of old"
+		same(t, "compared", []string{base + " 1"}, e.compared)
+		same(t, "recorded", earlier, payloads[ralph.RunStarted](w.log)[0].Refused)
+		same(t, "told", []string{"run R0 refused changes to a_test.go, b_test.go, so this run compares with the " +
+			"state before; to accept the changes: ralph accept --files a_test.go b_test.go, or commit them"},
+			warningsOf(w.log, "refused_earlier"))
+	})
+	bubble(t, "a snapshot that is gone", func(t *testing.T) {
+		w, _, k := examined(t, done())
+		k.withErr = errLost
+		w.options = append(w.options, WithRefusedFiles(earlier))
+		result := w.ends(ralph.IOFailed, 0)
+		same(t, "exit code", 74, result.ExitCode)
+		if !strings.Contains(result.Summary, "the files that run R0 refused cannot be compared") {
+			t.Errorf("the summary is %q", result.Summary)
+		}
+	})
+}
+
 // The claim still waits for a person if the accepting process is interrupted while checks run again.
 func TestAnInterruptedAcceptanceLosesNothing(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {

@@ -53,11 +53,29 @@ func (r *checkRunner) proveIfLast(ctx context.Context) bool {
 	return true
 }
 
+// recordBase takes a snapshot of the base.
+func (r *checkRunner) recordBase(ctx context.Context) {
+	r.tree.snapshot(ctx, ralph.TreeInput{})
+	r.tree.keepRefused(ctx)
+	r.tree.keepOrigin(ctx)
+}
+
+// recordBaseOnce is for a live session, whose changes count as soon as it has a base.
+func (r *checkRunner) recordBaseOnce(ctx context.Context) {
+	switch {
+	case r.state.History.Base.Snapshot == "":
+		r.recordBase(ctx)
+	case r.tree.lacksOrigin(): // the process that took the base was killed
+		r.tree.keepOrigin(ctx)
+	}
+}
+
 // runAtBase runs the checks before any work.
 func (r *checkRunner) runAtBase(ctx context.Context) {
 	if r.policy.Baseline {
 		r.runChecks(ctx, r.suite.baselineChecks())
 		r.runHidden(ctx)
+		r.tree.noticeLeftOut(ctx)
 	}
 }
 
@@ -101,26 +119,16 @@ func (r *checkRunner) run(ctx context.Context, checks []check, files checkFile) 
 	if len(checks) == 0 {
 		return
 	}
-	session := r.session(r.currentView(checks[0].hidden), files)
+	kind := ralph.ViewClaimed
+	if checks[0].hidden {
+		kind = ralph.ViewHidden
+	}
+	session := r.session(kind, files)
 	session.runAll(ctx, checks)
 	// When judging, the caller looks at the tree again.
 	if session.ranInPlace && !r.state.History.Judging {
 		r.tree.acceptTree(ctx)
 	}
-}
-
-// currentView returns the kind of view that checks run in: of the tree under check or, before any work, of the base.
-func (r *checkRunner) currentView(hidden bool) ralph.ViewKind {
-	atBase := r.iteration == 0 && r.state.History.Inherits
-	switch {
-	case hidden && atBase:
-		return ralph.ViewHiddenBase
-	case hidden:
-		return ralph.ViewHidden
-	case atBase:
-		return ralph.ViewBase
-	}
-	return ralph.ViewClaimed
 }
 
 func (r *checkRunner) session(kind ralph.ViewKind, files checkFile) *session {
@@ -188,8 +196,8 @@ func (r *checkRunner) noticeIsolation(mode, why string) {
 	}
 	r.isolation = mode
 	text := map[string]string{
-		ralph.IsolationOverlay: "checks run in a clone of the base; what they write is discarded",
-		ralph.IsolationCopy:    "checks run in a clone of the base, at another path",
+		ralph.IsolationOverlay: "checks run in an overlay; what they write in the workspace is discarded",
+		ralph.IsolationCopy:    "checks run in a copy of the workspace",
 		ralph.IsolationInPlace: "checks run in the workspace itself; the files they write stay",
 	}[mode]
 	if why != "" {
@@ -289,70 +297,33 @@ func (s *session) rerunLessIsolated(
 		if !went {
 			return failed, false
 		}
-		if endsDifferently(byPath, failed) {
+		fault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}})
+		oldFault := judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{failed}})
+		if !byPath.Killed && (faredBetter(byPath, failed) || fault != oldFault) {
 			failed, failed.NeedsAccess = byPath, ralph.AccessWorkspacePath
 		}
 	}
 	ok := true
-	if !failed.Passed && failed.Isolation != ralph.IsolationInPlace {
-		failed, ok = s.rerunWithMore(ctx, i, c, failed)
+	if !failed.Passed && failed.Isolation == ralph.IsolationOverlay && !s.seesMoreInCopy() {
+		var copied ralph.CheckResult
+		if copied, ok = s.runOnce(ctx, i, c, ralph.AccessCopy); ok && faredBetter(copied, failed) {
+			failed, failed.NeedsAccess = copied, ralph.AccessCopy
+		}
 	}
-	if why := accessTexts[failed.NeedsAccess]; ok && why != "" {
-		s.runner.notice("check_isolation", fmt.Sprintf(why, c.name))
+	switch failed.NeedsAccess {
+	case ralph.AccessWorkspacePath:
+		text := fmt.Sprintf("%q needs programs from a workspace folder on PATH; an agent can change them", c.name)
+		s.runner.notice("check_isolation", text)
+	case ralph.AccessCopy:
+		s.runner.notice("check_isolation", fmt.Sprintf("%q does not work in an overlay, so it runs in a copy", c.name))
 	}
 	return failed, ok
 }
 
-// accessTexts say what a check needs beside a clone.
-var accessTexts = map[ralph.Access]string{
-	ralph.AccessWorkspacePath: "%q needs programs from a workspace folder on PATH; an agent can change them",
-	ralph.AccessIgnored: "%q needs files that git ignores, so it sees them as they are now; " +
-		"to build them anew in every view, set checks.setup",
-	ralph.AccessFolder: "%q passes only in the workspace itself, so it runs on whatever is in the workspace " +
-		"(proof: workspace); a clone would fail it",
-}
-
-// rerunWithMore reruns a check that fails in a clone of the base. If it ends differently in the workspace as it is,
-// something is missing in the clone: the check gets the least with which it ends as it does there.
-func (s *session) rerunWithMore(
-	ctx context.Context, i int, c check, failed ralph.CheckResult,
-) (ralph.CheckResult, bool) {
-	s.close() // only one view may be open
-	folder := s.runner.session(ralph.ViewBase, s.files)
-	defer folder.close()
-	asIs, ok := folder.runOnce(ctx, i, c, ralph.AccessFolder)
-	if !ok || !endsDifferently(asIs, failed) {
-		return failed, ok
-	}
-	folder.close()
-	again, ok := s.runOnce(ctx, i, c, failed.NeedsAccess)
-	if !ok {
-		return failed, false
-	}
-	if endsDifferently(again, failed) { // it does so by itself
-		again.Flaked, again.Attempts = again.Passed, 2
-		return again, true
-	}
-	more, ok := s.runOnce(ctx, i, c, ralph.AccessIgnored)
-	switch {
-	case !ok:
-		return failed, false
-	case faredBetter(more, failed) || !more.Passed && !asIs.Passed && !endsDifferently(more, asIs):
-		more.NeedsAccess = ralph.AccessIgnored
-		return more, true
-	case leftBehind(ctx, s.runner.tree):
-		return failed, true
-	}
-	asIs.NeedsAccess = ralph.AccessFolder
-	return asIs, true
-}
-
-// endsDifferently reports whether a check ended for another reason.
-func endsDifferently(a, b ralph.CheckResult) bool {
-	print := func(c ralph.CheckResult) uint64 {
-		return judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{c}})
-	}
-	return !a.Killed && (a.Passed != b.Passed || a.ExitCode != b.ExitCode || print(a) != print(b))
+// seesMoreInCopy reports whether a check in a copy would see configuration files as an earlier run's agent left them.
+func (s *session) seesMoreInCopy() bool {
+	outside, ok := s.runner.tree.examiner.(ralph.OutsideAccepter)
+	return ok && len(outside.ChangedInCopy()) > 0
 }
 
 // faredBetter reports whether a is a better result than b.
@@ -401,9 +372,6 @@ func (s *session) runInView(ctx context.Context, i int, c check, access ralph.Ac
 		result.Command = c.command
 	}
 	result.Tree = r.tree.treeUnderCheck().ID()
-	if s.kind == ralph.ViewBase || s.kind == ralph.ViewHiddenBase {
-		result.Tree = r.state.History.Base.ID()
-	}
 	if r.iteration > 0 || c.hidden {
 		result.Tests = nil // the log keeps names only from before any agent worked
 	}
@@ -426,7 +394,9 @@ func (s *session) openView(ctx context.Context, access ralph.Access) (ralph.Chec
 	}
 	s.view = view
 	mode, why := view.Isolation()
-	s.runner.noticeIsolation(mode, why)
+	if access != ralph.AccessInPlace && access != ralph.AccessCopy { // the check's own notice reports these
+		s.runner.noticeIsolation(mode, why)
+	}
 	return view, mode, nil
 }
 

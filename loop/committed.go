@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -11,53 +12,74 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// committedBase is the base of a goal that the agent of a live session set. What is not committed may be the agent's:
-// it could break the product, set the goal and repair it. So the base is the last commit, or the trusted tree with what
-// was committed since the last run. Tests stay as they are, because a user may have written them for this goal.
-func (w trust) committedBase(ctx context.Context, tree ralph.TreeState) (TrustedBase, error) {
+// keepCommitted is keepOrigin for a goal that the agent of a live session set. What is not committed may be the
+// agent's: it could break the product, set the goal and repair it. So the origin is the last commit, or the tree before
+// earlier runs with what was committed since. Tests stay as they are, because a user may have written them for this
+// goal. Protected files decide what checks show, so the base has them as committed.
+func (w *workspace) keepCommitted(ctx context.Context, from *ralph.Origin) {
 	copies, ok := w.store.(ralph.Snapshots)
-	commit := w.state.Started.Commit
+	tree := w.state.History.Tree
+	if ctx.Err() != nil || w.storage != nil {
+		return
+	}
 	if !ok || tree.Snapshot == "" {
-		return TrustedBase{}, cannotCompare(errors.New("there are no snapshots"))
+		w.cannotCompare(errors.New("there are no snapshots"))
+		return
 	}
-	committed, err := w.asCommitted(ctx, tree, commit)
-	if err != nil {
-		return TrustedBase{}, cannotCompare(err)
-	}
-	then := ralph.TreeState{Known: true, Head: commit, Snapshot: committed}
-	from := TrustedBase{Snapshot: committed}
-	if w.trusted != nil {
-		if from, err = w.trusted.Base(ctx, then); err != nil {
-			return from, err
-		}
-	}
+	committed, err := w.asCommitted(ctx, tree, from.Commit)
 	var protected, tests []string
-	if lister, lists := w.examiner.(ralph.DecidingLister); lists {
+	if lister, lists := w.examiner.(ralph.DecidingLister); err == nil && lists {
+		then := ralph.TreeState{Known: true, Head: from.Commit, Snapshot: committed}
 		protected, tests, err = lister.Deciding(ctx, then, tree)
 	}
-	if err == nil && len(tests) > 0 {
-		from.Snapshot, err = copies.WithFiles(ctx, from.Snapshot, tree.Snapshot, tests)
+	if refused := w.state.Started.Refused; refused != nil { // the base has these as before an earlier run
+		protected = slices.DeleteFunc(protected, func(name string) bool { return slices.Contains(refused.Files, name) })
 	}
-	var changes []ralph.FileChange
+	tree.Origin = committed
+	if err == nil && from.Base != "" {
+		tree.Origin, err = copies.WithFiles(ctx, from.Base, committed, from.Committed)
+	}
+	if err == nil && len(tests) > 0 {
+		tree.Origin, err = copies.WithFiles(ctx, tree.Origin, tree.Snapshot, tests)
+	}
 	if err == nil {
-		changes, err = copies.Changes(ctx, from.Snapshot, tree.Snapshot)
+		var changes []ralph.FileChange
+		if changes, err = copies.Changes(ctx, tree.Origin, tree.Snapshot); len(changes) == 0 {
+			tree.Origin = tree.Snapshot // then there is no other tree to compare with
+		}
+	}
+	base := w.state.History.Base.Snapshot
+	if err == nil && len(protected) > 0 {
+		tree.Base, err = copies.WithFiles(ctx, base, committed, protected)
 	}
 	switch {
+	case ctx.Err() != nil:
+		return
 	case err != nil:
-		return from, cannotCompare(err)
-	case len(changes) == 0:
-		from.Snapshot = tree.Snapshot
-	case len(protected) > 0:
+		w.cannotCompare(err)
+		return
+	case len(protected) > 0 && tree.Base != base:
 		w.notice("uncommitted_protected", fmt.Sprintf("%s: changed since the last commit, and the goal was set inside a "+
 			"session, so the changes count as its agent's; if they are yours: %s",
 			text.List(protected), text.AcceptFiles(protected)))
 	}
-	return from, nil
+	w.emit(ralph.EvTreeSnapshot, tree)
+}
+
+// lacksOrigin reports whether the last commit must be known and is not.
+func (w *workspace) lacksOrigin() bool {
+	from, known := w.state.Started.Origin, w.state.History.Origin
+	return from != nil && from.Commit != "" && known != nil && known.Snapshot == ""
+}
+
+// cannotCompare ends the run: without the last commit, the agent chooses what its work is compared with.
+func (w *workspace) cannotCompare(err error) {
+	w.storageFailed(fmt.Errorf("%w: the files cannot be compared with the last commit: %w", ralph.ErrIO, err))
 }
 
 // asCommitted returns a snapshot of the tree with the files of a commit. Git looks at the files themselves, so they
 // must stay meanwhile as the snapshot has them: processes of the session are at work.
-func (w trust) asCommitted(ctx context.Context, tree ralph.TreeState, commit string) (string, error) {
+func (w *workspace) asCommitted(ctx context.Context, tree ralph.TreeState, commit string) (string, error) {
 	taker, takes := w.store.(ralph.CommitTaker)
 	copies, lists := w.store.(ralph.Snapshots)
 	dater, dates := w.examiner.(ralph.ChangeDater)

@@ -144,7 +144,7 @@ func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdi
 	}
 	switch {
 	case !h.hooksRan:
-	case h.state.History.Started == 0 && !h.state.History.Inherits:
+	case h.state.History.Started == 0:
 		h.tree.snapshot(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()})
 	default:
 		h.tree.acceptTree(ctx)

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/prompt"
@@ -39,7 +40,6 @@ func (l *Loop) begin(ctx context.Context) (string, *ralph.Verdict) {
 	if len(judge.AwaitedTasks(l.run.state.History.Tasks)) > 0 { // the user's changes left no other task
 		return "", &ralph.Verdict{Action: ralph.GoOn}
 	}
-	trust{l.tree}.adoptEarly(ctx)
 	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
 		return "", v
 	}
@@ -86,7 +86,6 @@ func (l *Loop) startIteration(ctx context.Context) (string, error) {
 		in.Diagnose = breaker.Reason
 	}
 	started.GoalFiles = longGoals(in)
-	trust{l.tree}.beginWork()
 	l.run.emit(ralph.EvIterationStarted, started)
 	built, err := l.run.prompt(ctx, l.prompter, in)
 	if err != nil {
@@ -192,9 +191,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 		})
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
-	if l.tree.acceptJudged(ctx) {
-		adoptGoal(ctx, l)
-	}
+	l.tree.acceptJudged(ctx)
 	l.tree.settleIgnored(v)
 	l.recordTasks(ctx, v)
 	l.run.noticeForecast(v)
@@ -210,14 +207,19 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 func (l *Loop) gather(ctx context.Context, claimed bool) {
 	release := l.checks.holdSession()
 	defer release()
-	l.checks.examine(ctx, claimed)
+	examine := func() {
+		if l.step != nil { // other processes may write files meanwhile
+			l.tree.checksBegan = time.Now()
+		}
+		l.checks.examine(ctx, claimed)
+	}
+	examine()
 	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) {
 		return
 	}
 	if l.tree.movedDuringChecks(ctx) {
 		l.tree.compare(ctx, l.run.state.History.Now.Tree)
-		adoptGoal(ctx, l)
-		l.checks.examine(ctx, claimed)
+		examine()
 	}
 	if l.run.couldStillPass(ctx) {
 		l.tree.checkFreshness(ctx)
@@ -226,17 +228,6 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	if l.reviews.evaluator != nil && l.run.couldStillPass(ctx) { // the review took time
 		l.tree.checkFreshness(ctx)
 	}
-}
-
-// adoptGoal reads the goal and the list again that the user may have changed while checks ran.
-func adoptGoal(ctx context.Context, l *Loop) {
-	if l.tree.ranInPlace() || l.step != nil {
-		return
-	}
-	if err := l.goals.readGoal(ctx); err != nil {
-		l.run.warn("goal_unreadable", "%v; continuing with the previous text", err)
-	}
-	l.list.adoptMeanwhile()
 }
 
 // recordStatus compares the status block with what the loop observed.

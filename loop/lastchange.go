@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // lastChange returns when a file of the tree, or the content of one of its folders, was last changed. Files that are as
@@ -29,6 +30,36 @@ func (w *workspace) lastChange(ctx context.Context, tree ralph.TreeState) time.T
 	}
 	_, at := dater.LastChange(w.withFolders(slices.Concat(before, now)))
 	return at
+}
+
+// changedMeanwhile names what changed since the checks of a claim began, although the files are the same again. Nothing
+// ends the processes of a live session, so one of them could show the work to a check and to nothing else. Checks in
+// the workspace itself write there; those in a copy write ignored files.
+func (w *workspace) changedMeanwhile(ctx context.Context) []string {
+	h := w.state.History
+	ranIn := func(mode string) bool {
+		return slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return c.Isolation == mode })
+	}
+	copies, canList := w.store.(ralph.Snapshots)
+	dater, canDate := w.examiner.(ralph.ChangeDater)
+	if w.checksBegan.IsZero() || !canList || !canDate || h.Now.Tree.Snapshot == "" || ranIn(ralph.IsolationInPlace) {
+		return nil
+	}
+	names, err := copies.Files(ctx, h.Now.Tree.Snapshot)
+	if watcher, ok := w.examiner.(ralph.IgnoredWatcher); ok && err == nil && !ranIn(ralph.IsolationCopy) {
+		var shown []string
+		shown, _, err = watcher.IgnoredFiles(ctx, h.Base, h.Now.Tree)
+		names = slices.Concat(names, shown)
+	}
+	if err != nil {
+		w.cannotLook(err)
+		return nil
+	}
+	name, at := dater.LastChange(w.withFolders(names))
+	if at.Before(w.checksBegan.Add(-judge.ClockStep)) {
+		return nil
+	}
+	return []string{name}
 }
 
 // withFolders returns the files and their folders, without those that the harness itself writes.

@@ -37,7 +37,7 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 	var verdict ralph.Verdict
 	var err error
 	if bug := catch(func() { verdict, err = l.runToVerdict(ctx) }); bug != nil {
-		verdict, err = panicVerdict(l, bug), nil
+		verdict, err = l.panicVerdict(bug), nil
 	}
 	if err == nil && l.step != nil && l.resuming {
 		err = l.step.failed(ctx, verdict)
@@ -53,7 +53,7 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 
 // panicVerdict turns a panic into the outcome INTERNAL, so that a bug never ends with another exit
 // code.
-func panicVerdict(l *Loop, bug *caughtPanic) ralph.Verdict {
+func (l *Loop) panicVerdict(bug *caughtPanic) ralph.Verdict {
 	l.run.warnPanic(bug)
 	return judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug.value)
 }
@@ -108,7 +108,7 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.History.Started == 0 && (l.step == nil || l.step.Order == ""):
 		l.baseline(ctx)
 	case l.run.state.History.Started == 0:
-		trust{l.tree}.recordBaseOnce(ctx)
+		l.checks.recordBaseOnce(ctx)
 	case l.run.state.Phase == fold.PhaseNone:
 		// before changes are attributed to the user
 		l.stash.applyPendingMove(ctx)
@@ -121,7 +121,7 @@ func (l *Loop) open(ctx context.Context) error {
 		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {
 			l.tree.acceptTree(ctx)
 		}
-		trust{l.tree}.adoptSince(ctx, ralph.TreeInput{
+		l.tree.snapshot(ctx, ralph.TreeInput{
 			BaseHead: l.run.state.History.Base.Head,
 			Claimed:  l.accepts.yes != nil,
 		})
@@ -164,6 +164,9 @@ func (l *Loop) reopen() {
 		TornBytes: l.torn,
 		Accepting: l.accepts.yes != nil,
 	}
+	if l.run.state.History.Started == 0 { // the base is taken again
+		resumed.Origin = l.tree.between
+	}
 	if l.step != nil && !l.step.Anew {
 		resumed.InSession, resumed.Settings = true, nil
 	}
@@ -186,9 +189,9 @@ func (l *Loop) reopen() {
 func (l *Loop) baseline(ctx context.Context) {
 	l.tests.readopt(ctx)
 	if l.step == nil {
-		trust{l.tree}.recordBase(ctx)
+		l.checks.recordBase(ctx)
 	} else {
-		trust{l.tree}.recordBaseOnce(ctx)
+		l.checks.recordBaseOnce(ctx)
 	}
 	l.checks.runAtBase(ctx)
 	if l.step != nil {
@@ -198,9 +201,10 @@ func (l *Loop) baseline(ctx context.Context) {
 	case isNew && l.run.state.Tests.Hidden:
 		l.checks.runHidden(ctx)
 	case isNew:
-		trust{l.tree}.recordBase(ctx)
+		l.checks.recordBase(ctx)
 		l.checks.runAtBase(ctx)
 	}
+	l.checks.noticeOrigin()
 	h := l.run.state.History
 	if l.tests.end == nil && l.run.policy.Shown == ralph.ShownAsk && judge.AllPassed(h.Baseline) &&
 		judge.NeedsNewTest(l.run.policy, h, h.Task) {
@@ -262,10 +266,10 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	changed, rows := "", ""
 	if bug := catch(func() {
 		l.recordLeft(ctx)
-		changed = whatChanged(ctx, l)
+		changed = l.whatChanged(ctx)
 		rows = l.checks.keepRows(ralph.StatusOf(v.Reason))
 	}); bug != nil {
-		v = panicVerdict(l, bug)
+		v = l.panicVerdict(bug)
 	}
 	stopped := ralph.RunStopped{
 		Reason:     v.Reason,
@@ -297,17 +301,13 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		l.run.sync()
 		result, _ = l.writeResult(stopped)
 	}
-	l.run.warnPanic(catch(func() { leave(ctx, l, stopped) }))
 	return result
 }
 
 // recordLeft records what an agent left that was killed or cleared with the run: what changes after that is the user's.
 func (l *Loop) recordLeft(ctx context.Context) {
 	killed := ctx.Err() != nil || l.step != nil && l.step.Order == SessionClear
-	h := l.run.state.History
-	isKnown := l.run.state.Phase == fold.PhaseNone && h.TreeOf == h.Started ||
-		l.run.state.Phase == fold.PhaseExited && h.Now.Tree.Known
-	if isKnown || !killed || l.run.storage != nil {
+	if _, known := fold.TreeLeft(l.run.state); known || !killed || l.run.storage != nil {
 		return
 	}
 	ctx, done := l.run.detachedContext(ctx)
@@ -318,7 +318,7 @@ func (l *Loop) recordLeft(ctx context.Context) {
 	}
 }
 
-func whatChanged(ctx context.Context, l *Loop) string {
+func (l *Loop) whatChanged(ctx context.Context) string {
 	ctx, done := l.run.detachedContext(ctx)
 	defer done()
 	return l.tree.whatChanged(ctx)

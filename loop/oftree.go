@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -43,15 +44,23 @@ func (w *workspace) adoptIgnored() {
 	}
 }
 
-// leftBehind reports whether the workspace has ignored files that an earlier agent wrote. A check that passes only
-// with these must not see them.
-func leftBehind(ctx context.Context, w *workspace) bool {
-	found, err := w.examiner.Compare(ctx, w.state.History.Base, w.treeUnderCheck())
-	return err != nil || len(found.LeftOut) > 0
+// noticeLeftOut says at the start of a run which ignored files of an earlier one checks do not see.
+func (w *workspace) noticeLeftOut(ctx context.Context) {
+	watcher, ok := w.examiner.(ralph.IgnoredWatcher)
+	base := w.state.History.Base
+	if !ok || w.storage != nil || base.Snapshot == "" {
+		return
+	}
+	_, files, err := watcher.IgnoredFiles(ctx, base, w.treeUnderCheck())
+	if err != nil || len(files) == 0 { // a run that cannot look says so when it judges
+		return
+	}
+	w.notice("ignored_left_out", "checks do not see ignored files that an earlier run left and did not prove: "+
+		text.List(files)+"; if they are yours, write them again (touch is enough)")
 }
 
-// explainFailure runs a claim's failed check once more in the workspace as the agent left it, with the ignored files
-// that it added or changed. If it passes then, the work is not in the tree, and the result says so.
+// explainFailure runs a claim's failed check once more with the ignored files that the agent added or
+// changed. If it passes then, the work is not in the tree, and the result says so.
 func (s *session) explainFailure(
 	ctx context.Context, i int, c check, failed ralph.CheckResult,
 ) (ralph.CheckResult, bool) {
@@ -62,9 +71,9 @@ func (s *session) explainFailure(
 		return failed, true
 	}
 	s.close() // only one view may be open
-	asLeft := r.session(ralph.ViewClaimed, "as-left")
+	asLeft := r.session(ralph.ViewAsLeft, "as-left")
 	defer asLeft.close()
-	result, ok := asLeft.runOnce(ctx, i, c, ralph.AccessFolder)
+	result, ok := asLeft.runOnce(ctx, i, c, r.state.History.AccessOf(c.name, c.task))
 	if !ok || !result.Passed {
 		return failed, ok
 	}

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"testing"
 
 	"github.com/ralphloop/ralph"
@@ -18,9 +19,9 @@ func TestFailedClaimsAreExplainedByIgnoredFiles(t *testing.T) {
 	}{
 		{
 			"the work is ignored", []string{"dist/x"}, done(), true,
-			[]string{"claimed: go test", "claimed/folder: go test"}, []string{"dist/x"},
+			[]string{"claimed: go test", "as_left: go test"}, []string{"dist/x"},
 		},
-		{"the work is wrong", []string{"dist/x"}, done(), false, []string{"claimed: go test", "claimed/folder: go test"}, nil},
+		{"the work is wrong", []string{"dist/x"}, done(), false, []string{"claimed: go test", "as_left: go test"}, nil},
 		{"nothing was left out", nil, done(), true, []string{"claimed: go test"}, nil},
 		{"nothing is claimed", []string{"dist/x"}, nothing(), true, []string{"claimed: go test"}, nil},
 	} {
@@ -32,7 +33,7 @@ func TestFailedClaimsAreExplainedByIgnoredFiles(t *testing.T) {
 				return ralph.Tampering{Known: true, LeftOut: c.leftOut}, nil
 			}
 			e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-				return greenIf(in.Access == ralph.AccessFolder && c.passes)
+				return greenIf(in.Kind == ralph.ViewAsLeft && c.passes)
 			}
 			w.policy.MaxIterations, w.policy.Baseline = 1, false
 			w.ends(ralph.MaxIterations, 1)
@@ -75,6 +76,10 @@ type settlingExaminer struct {
 	calls []string
 }
 
+func (*settlingExaminer) IgnoredFiles(context.Context, ralph.TreeState, ralph.TreeState) (_, _ []string, _ error) {
+	return nil, nil, nil
+}
+
 func (e *settlingExaminer) SettleIgnored() error {
 	e.calls = append(e.calls, "settle")
 	return nil
@@ -93,6 +98,6 @@ func TestIgnoredFilesAreSettledBeforeTheUserCanChangeThem(t *testing.T) {
 		w.options = append(w.options, WithExaminer(settling))
 		w.agent.turns = []turn{nothing().then(k.becomes("1")), done().then(k.becomes("2"))}
 		w.ends(ralph.AllChecksPassed, 2)
-		same(t, "calls", []string{"adopt", "settle"}, settling.calls)
+		same(t, "calls", []string{"settle"}, settling.calls)
 	})
 }

@@ -66,7 +66,7 @@ func newLoop(cfg Config) *Loop {
 	inbox := &inbox{journal: run, tree: tree, wait: wait}
 	hooks := &hookCaller{journal: run, tree: tree, list: list, inbox: inbox}
 	checks := &checkRunner{journal: run, tree: tree, list: list, suite: suite}
-	l := &Loop{
+	return &Loop{
 		run: run, tree: tree, wait: wait, list: list, goals: goals, hooks: hooks, checks: checks,
 		prompter: StandardPrompt{},
 		reviews:  &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
@@ -76,8 +76,6 @@ func newLoop(cfg Config) *Loop {
 		accepts:  &acceptance{journal: run, tree: tree, list: list, checks: checks},
 		tests:    &testsFirst{journal: run, tree: tree, list: list, goals: goals, suite: suite},
 	}
-	tree.isGoal = goalFiles(l)
-	return l
 }
 
 // Option adds a part to a loop.
@@ -86,6 +84,22 @@ type Option func(*Loop)
 // WithAcceptance makes a resumed loop record a person's yes to claimed work instead of starting agents. With
 // nil, it only finishes what a process left that died after it recorded a yes that completes the run.
 func WithAcceptance(yes *ralph.WorkAccepted) Option { return func(l *Loop) { l.accepts.yes = yes } }
+
+// WithRefusedFiles makes a new run use the base of an earlier run for files that the earlier run refused.
+func WithRefusedFiles(refused *ralph.RefusedEarlier) Option {
+	return func(l *Loop) { l.run.about.Refused = refused }
+}
+
+// WithOrigin makes a new run show its work also against the tree before earlier runs that did not complete.
+func WithOrigin(origin *ralph.Origin) Option {
+	return func(l *Loop) { l.run.about.Origin = origin }
+}
+
+// WithRunBetween tells a resumed loop that another run worked in the workspace since and did not complete. What its
+// agent left is not the user's.
+func WithRunBetween(origin *ralph.Origin) Option {
+	return func(l *Loop) { l.tree.between = origin }
+}
 
 // WithChecker sets what runs the checks.
 func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checks.checker = c } }
@@ -146,9 +160,10 @@ func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.run.policy = p
 // WithRun sets the run's ID and the facts recorded at its start.
 func WithRun(id string, about ralph.RunStarted) Option {
 	return func(l *Loop) {
-		// set by WithWorktree, WithCommit and WithForeignLists, whichever option comes first
+		// set by WithWorktree, WithRefusedFiles and WithOrigin, whichever option comes first
 		about.Worktree = cmp.Or(about.Worktree, l.run.about.Worktree)
-		about.Commit, about.Lists = l.run.about.Commit, l.run.about.Lists
+		about.Refused = cmp.Or(about.Refused, l.run.about.Refused)
+		about.Origin = cmp.Or(about.Origin, l.run.about.Origin)
 		l.run.id, l.run.about = id, about
 	}
 }

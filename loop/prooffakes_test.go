@@ -186,6 +186,9 @@ func (v *fakeView) Check(_ context.Context, in ralph.CheckInput) (ralph.CheckRes
 }
 
 func (v *fakeView) Isolation() (mode, why string) {
+	if v.in.Access == ralph.AccessInPlace {
+		return ralph.IsolationInPlace, "it was asked for"
+	}
 	return v.e.mode, v.e.why
 }
 

@@ -105,14 +105,14 @@ func TestOnlyTheBaselineOffersAWeakerWay(t *testing.T) {
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
 		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
-			return greenIf(in.Now.Hash != "0" && (name != "own B" || in.Access == ralph.AccessFolder))
+			return greenIf(in.Now.Hash != "0" && (name != "own B" || in.Access == ralph.AccessCopy))
 		}
 		w.ends(ralph.MaxIterations, 2)
 		same(
 			t,
 			"ran",
 			[]string{
-				"claimed: go test", "base/folder: go test", "claimed: go test", "claimed: own B", "claimed: go test",
+				"claimed: go test", "claimed/copy: go test", "claimed: go test", "claimed: own B", "claimed: go test",
 				"claimed: own B",
 			},
 			e.ran,
@@ -124,7 +124,7 @@ func TestOnlyTheBaselineOffersAWeakerWay(t *testing.T) {
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
 		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"), entry("B", "own B"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
-			return greenIf(name == "go test" || in.Access == ralph.AccessFolder)
+			return greenIf(name == "go test" || in.Access == ralph.AccessCopy)
 		}
 		w.ends(ralph.TasksDone, 2)
 	})

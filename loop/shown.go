@@ -21,6 +21,10 @@ func (r *checkRunner) showWork(ctx context.Context) {
 	}
 	search := &workSearch{runner: r, base: r.claimBase()}
 	search.work.Unchanged = r.tree.unchangedSince(ctx, search.base, r.list.ownFile())
+	if origin, ok := r.claimOrigin(); ok && !search.work.Unchanged {
+		search.work.Restored = r.tree.unchangedSince(ctx, origin, r.list.ownFile())
+		search.work.Unchanged = search.work.Restored
+	}
 	search.work.NoProduct = r.changedNoProduct(ctx)
 	if r.tree.examiner != nil {
 		search.run(ctx)
@@ -83,10 +87,12 @@ func (s *workSearch) run(ctx context.Context) {
 		return
 	}
 	s.countTests(ctx)
+	s.runAtOrigin(ctx)
 	if s.isShown(ctx) || s.evaluatorDecides() {
 		return
 	}
 	s.runAtBase(ctx)
+	s.runAtOrigin(ctx)
 	if s.isShown(ctx) || s.work.Unchanged {
 		return
 	}
@@ -191,15 +197,32 @@ func (s *workSearch) runNewTests(ctx context.Context) {
 }
 
 // runWithNewTests runs one check with the new tests and the product code of the base. It reports false if the result
-// says nothing about the work. A test that fails only now and then shows nothing, so a check that fails runs twice.
+// says nothing about the work. Where earlier runs did not complete, the tests must also fail with the product code from
+// before them: an agent can break what it repairs later.
 func (s *workSearch) runWithNewTests(ctx context.Context, i int, c check) (seen ralph.NewTestsRun, ok bool) {
+	seen, ok = s.newTestsOn(ctx, i, c, s.base)
+	if origin, known := s.runner.claimOrigin(); ok && !seen.Passed && known {
+		var earlier ralph.NewTestsRun
+		if earlier, ok = s.newTestsOn(ctx, i, c, origin); ok {
+			seen = alsoEarlier(seen, earlier)
+		}
+	}
+	seen.Failing = seen.Failing[:min(len(seen.Failing), maxShownTests)]
+	return seen, ok
+}
+
+// newTestsOn runs one check with the new tests and the product code of a tree. A test that fails only now and then
+// shows nothing, so a check that fails runs twice.
+func (s *workSearch) newTestsOn(
+	ctx context.Context, i int, c check, base ralph.TreeState,
+) (seen ralph.NewTestsRun, ok bool) {
 	in := s.runner.viewInput(ralph.ViewNewTests, s.runner.state.History.AccessOf(c.name, c.task))
-	in.Base = s.base
-	run, ok := s.runTests(ctx, in, c, checkFile("new-tests").name(i))
+	in.Base = base
+	run, ok := s.runTests(ctx, in, c, s.file(base, "new-tests").name(i))
 	if ok && run.Result.FailedInTime() {
 		var again ralph.TestRun
 		in.Again = true
-		again, ok = s.runTests(ctx, in, c, checkFile("new-tests-again").name(i))
+		again, ok = s.runTests(ctx, in, c, s.file(base, "new-tests-again").name(i))
 		run.Result.Passed, run.Result.Broken = again.Result.Passed, again.Result.Broken
 		run.Result.TimedOut, run.Result.Killed = again.Result.TimedOut, again.Result.Killed
 		run.Ran, run.Passed = joinNames(run.Ran, again.Ran), joinNames(run.Passed, again.Passed)
@@ -212,14 +235,16 @@ func (s *workSearch) runWithNewTests(ctx context.Context, i int, c check) (seen 
 		return seen, true
 	}
 	claimed := s.claimedRun(ctx, i, c)
-	seen.Failing, ok = s.failingWithoutWork(ctx, i, c, testRuns{run, claimed})
+	seen.Failing, ok = s.failingWithoutWork(ctx, i, c, testRuns{base, run, claimed})
 	seen.Count = len(seen.Failing)
-	seen.Failing = seen.Failing[:min(len(seen.Failing), maxShownTests)]
 	return seen, ok && claimed.Result.Passed
 }
 
-// testRuns are runs of one check with the new tests: with the product code of the base, and with the claimed one.
-type testRuns struct{ run, claimed ralph.TestRun }
+// testRuns are runs of one check with the new tests: with the product code of a tree, and with the claimed one.
+type testRuns struct {
+	base         ralph.TreeState
+	run, claimed ralph.TestRun
+}
 
 // failingWithoutWork returns the tests that pass on the claimed tree and fail without the work. It reports false if
 // nothing new fails there. If a new test does not compile, the old ones beside it do not run, either: a test of the
@@ -233,8 +258,8 @@ func (s *workSearch) failingWithoutWork(
 		return withoutParts(left), len(left) > 0 || len(claimed.Passed) == 0
 	}
 	in := s.runner.viewInput(ralph.ViewBase, s.runner.state.History.AccessOf(c.name, c.task))
-	in.Base = s.base
-	base, ok := s.runTests(ctx, in, c, checkFile("names-at-base").name(i))
+	in.Base = runs.base
+	base, ok := s.runTests(ctx, in, c, s.file(runs.base, "names-at-base").name(i))
 	if !ok || !base.Result.RanToEnd() {
 		return nil, false
 	}

@@ -228,7 +228,7 @@ func (s *stash) applyPendingMove(ctx context.Context) {
 	// The harness made this change, so it is neither progress of the next iteration nor part of the
 	// base.
 	if now, ok := s.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: s.state.History.Base.Head}); ok {
-		s.emit(ralph.EvTreeSnapshot, s.tree.withEdits(ctx, treeEdits{done.Snapshot, now.Snapshot}, now))
+		s.emit(ralph.EvTreeSnapshot, s.tree.withUserEdits(ctx, done.Snapshot, now))
 		s.tree.compare(ctx, now)
 	}
 }

@@ -59,7 +59,7 @@ func TestTamperingThatWasTheUsersOwn(t *testing.T) {
 		result := w.ends(ralph.AllChecksPassed, 2)
 		same(t, "refusals", [][]string{{ralph.RefusedTampered}, {}}, refusedIn(result))
 		same(t, "compared", []string{"0 1", "0 with a_test.go ci.yml of 1 1"}, e.compared)
-		same(t, "refused at the end", nil, w.loop.State().Tampered)
+		same(t, "refused at the end", nil, w.loop.State().RefusedFiles())
 	})
 }
 

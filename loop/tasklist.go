@@ -241,14 +241,6 @@ func (k *taskList) takeOver(files []string) {
 	k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
 }
 
-// adoptMeanwhile adopts what the user changed in the list while checks ran.
-func (k *taskList) adoptMeanwhile() {
-	edits, ok := k.edits()
-	if ok && len(edits.Claims)+len(edits.Added)+len(edits.ListDamage) > 0 {
-		k.takeOver([]string{path.Clean(k.tasks.File())})
-	}
-}
-
 // unrecordedTasks returns the tasks of the list that the log does not know: an agent added them,
 // possibly in an iteration that a crash cut short.
 func (k *taskList) unrecordedTasks() []string {
@@ -289,9 +281,6 @@ func (k *taskList) settle(v ralph.Verdict) ralph.Verdict {
 // harness, which stay as they are when work is stashed, and the list, which is updated separately.
 func (k *taskList) ownFile() func(name string) bool {
 	files := map[string]bool{}
-	for _, name := range k.state.Started.Lists {
-		files[name] = true
-	}
 	if k.tasks != nil {
 		files[path.Clean(k.tasks.File())] = true
 		for _, t := range k.tasks.List() {

@@ -34,7 +34,7 @@ func TestChecksRunInViews(t *testing.T) {
 		same(
 			t,
 			"told once",
-			[]string{"checks run in a clone of the base; what they write is discarded: because"},
+			[]string{"checks run in an overlay; what they write in the workspace is discarded: because"},
 			warningsOf(w.log, "isolation"),
 		)
 	})
@@ -63,37 +63,27 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		used   string
 	}{
 		{
-			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessFolder},
+			"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessCopy},
 			[]string{"claimed: go test"}, nil, "claimed: go test",
 		},
-		{"red everywhere", false, nil, []string{"claimed: go test", "base/folder: go test"}, nil, "claimed: go test"},
+		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/copy: go test"}, nil, "claimed: go test"},
 		{
 			"red everywhere, with the workspace in PATH", true, nil,
-			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test"}, nil, "claimed: go test",
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test"}, nil, "claimed: go test",
 		},
 		{
 			"with the workspace in PATH",
 			true,
-			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessFolder},
+			[]ralph.Access{ralph.AccessWorkspacePath, ralph.AccessCopy},
 			[]string{"claimed: go test", "claimed/path: go test"},
 			[]string{`"go test" needs programs from a workspace folder on PATH; an agent can change them`},
 			"claimed/path: go test",
 		},
 		{
-			"with ignored files", true, []ralph.Access{ralph.AccessIgnored, ralph.AccessFolder},
-			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed: go test",
-				"claimed/ignored: go test"},
-			[]string{`"go test" needs files that git ignores, so it sees them as they are now; to build them anew in every ` +
-				`view, set checks.setup`},
-			"claimed/ignored: go test",
-		},
-		{
-			"only in the workspace", true, []ralph.Access{ralph.AccessFolder},
-			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed: go test",
-				"claimed/ignored: go test"},
-			[]string{`"go test" passes only in the workspace itself, so it runs on whatever is in the workspace ` +
-				`(proof: workspace); a clone would fail it`},
-			"claimed/folder: go test",
+			"only in a copy", true, []ralph.Access{ralph.AccessCopy},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test"},
+			[]string{`"go test" does not work in an overlay, so it runs in a copy`},
+			"claimed/copy: go test",
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
@@ -127,7 +117,7 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		same(
 			t,
 			"the ladder, and what is used later",
-			[]string{"claimed: go test", "claimed/path: go test", "base/folder: go test", "claimed/path: go test"},
+			[]string{"claimed: go test", "claimed/path: go test", "claimed/copy: go test", "claimed/path: go test"},
 			e.ran,
 		)
 	})
@@ -234,7 +224,7 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		facts := committing(w, &committer{}, ralph.CommitIteration)
 		result := w.ends(ralph.AllChecksPassed, 3)
 		same(t, "ran", []string{
-			"claimed: go test", "base/folder: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
+			"claimed: go test", "claimed/copy: go test", "hidden: hidden check 1", "hidden: hidden check 2", // baseline
 			"claimed: go test", // no claim
 			"claimed: go test", "hidden: hidden check 1", "hidden: hidden check 2", "claimed: go test", "hidden: hidden check 1",
 			"hidden: hidden check 2",

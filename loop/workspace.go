@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
@@ -22,8 +23,9 @@ type workspace struct {
 	examiner ralph.Examiner
 	changed  ralph.Tampering        // how the judged agent changed files that matter to checks
 	isOwn    func(name string) bool // reports files of the harness and the task list
-	isGoal   func(name string) bool // reports files that say what the run works on
-	trusted  TrustedTree            // nil without one
+	between  *ralph.Origin          // of a run that worked here after this one stopped, and did not complete
+
+	checksBegan time.Time // when those of the current claim of a live session began
 }
 
 func (w *workspace) baseHead() string {
@@ -33,23 +35,27 @@ func (w *workspace) baseHead() string {
 	return w.state.History.Base.Head
 }
 
-// lacksBase returns the verdict if no agent may start, because something is protected, or an agent set the goal, and
-// there is no snapshot of the base.
+// lacksBase returns the verdict if no agent may start, because what its work is compared with is not known: something
+// is protected and there is no snapshot of the base, or the last commit must be known.
 func (w *workspace) lacksBase(ctx context.Context) *ralph.Verdict {
 	h := w.state.History
 	if h.Started == 0 && w.storage != nil {
 		v := w.storageVerdict()
 		return &v
 	}
+	if h.Started == 0 && w.lacksOrigin() && ctx.Err() == nil {
+		v := judge.Abort(h.Breaker, ralph.IOFailed, "the files were not compared with the last commit")
+		return &v
+	}
 	if _, keeps := w.store.(ralph.Snapshots); !keeps || h.Started > 0 || h.Base.Snapshot != "" ||
-		len(w.policy.Protects) == 0 && w.state.Started.Commit == "" || ctx.Err() != nil {
+		len(w.policy.Protects) == 0 || ctx.Err() != nil {
 		return nil
 	}
 	v := judge.Abort(h.Breaker, ralph.IOFailed, "%s", judge.NoBase)
 	return &v
 }
 
-// treeUnderCheck returns the tree that checks currently run on, unless they run at the base.
+// treeUnderCheck returns the tree that checks currently run on.
 func (w *workspace) treeUnderCheck() ralph.TreeState {
 	if w.state.History.Judging {
 		return w.state.History.Now.Tree
@@ -102,6 +108,39 @@ func (w *workspace) cannotLook(err error) {
 	w.storageFailed(fmt.Errorf("%w: Ralph cannot tell what changed in the workspace: %w", ralph.ErrIO, err))
 }
 
+// withUserEdits adds to the base, and to the last proven tree, what the user changed while no agent
+// was working. That is everything that differs from before, the tree as the harness left it. After
+// an iteration whose end was not recorded, it is unknown who made the changes. A live session may always
+// work: there, every change is the agent's.
+func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
+	h := w.state.History
+	copies, ok := w.store.(ralph.Snapshots)
+	edits := userEdits{copies: copies, before: before, now: now.Snapshot}
+	if other := w.between; other != nil { // what its agent left is not the user's
+		edits.before, edits.committed, w.between = other.Left, other.Committed, nil
+	}
+	if !ok || w.state.Started.InSession || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || edits.before == "" ||
+		now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
+		return now
+	}
+	base, err := edits.join(ctx, h.Base.Snapshot)
+	settled := now.Snapshot
+	if err == nil && (h.LastProvenTree != before || edits.before != before) {
+		settled, err = edits.join(ctx, h.LastProvenTree)
+	}
+	origin := ""
+	if err == nil {
+		origin, err = edits.join(ctx, w.originSnapshot())
+	}
+	if err != nil {
+		w.warn("base_unknown", "your changes count as the agent's: %v", err)
+		return now
+	}
+	now.Base, now.LastProvenTree, now.Origin = base, settled, origin
+	now.TestsByUser = len(h.Evidence) > 0 && w.testsChanged(ctx, ralph.TreeState{Known: true, Snapshot: edits.before}, now)
+	return now
+}
+
 // testsChanged reports whether tests of an earlier tree were changed or removed since.
 func (w *workspace) testsChanged(ctx context.Context, before, now ralph.TreeState) bool {
 	if w.examiner == nil {
@@ -114,8 +153,8 @@ func (w *workspace) testsChanged(ctx context.Context, before, now ralph.TreeStat
 	return len(found.Tests)+len(found.Tampered) > 0
 }
 
-// movedDuringChecks reports whether the tree changed while checks ran. Then the tree as it is now is judged. A new goal
-// is the user's; other changes are neither the user's nor reverted.
+// movedDuringChecks reports whether the tree changed while checks ran. Then the tree as it is now is
+// judged: what changed is neither the user's nor reverted.
 func (w *workspace) movedDuringChecks(ctx context.Context) bool {
 	tree, changed := w.sinceJudged(ctx)
 	if !changed || !tree.Known {
@@ -123,7 +162,7 @@ func (w *workspace) movedDuringChecks(ctx context.Context) bool {
 	}
 	w.notice("files_moved", movedText(tree.Moved)+" while checks ran, so the checks run once more")
 	tree.Again, tree.Touched = true, w.lastChange(ctx, tree)
-	w.emit(ralph.EvTreeSnapshot, w.withGoalEdits(ctx, w.state.History.Now.Tree.Snapshot, tree))
+	w.emit(ralph.EvTreeSnapshot, tree)
 	return true
 }
 
@@ -142,6 +181,50 @@ func (w *workspace) dropMovedBaseline(ctx context.Context) {
 	w.emit(ralph.EvTreeSnapshot, tree)
 }
 
+// keepRefused makes files that an earlier run refused part of the base as they were then. What was refused
+// must not be accepted only because a new run begins.
+func (w *workspace) keepRefused(ctx context.Context) {
+	refused := w.state.Started.Refused
+	copies, ok := w.store.(ralph.Snapshots)
+	tree := w.state.History.Base
+	if refused == nil || len(refused.Files) == 0 || !ok || tree.Snapshot == "" || ctx.Err() != nil {
+		return
+	}
+	isList := func(name string) bool { return slices.Contains(refused.Lists, name) }
+	files := slices.DeleteFunc(slices.Clone(refused.Files), isList) // a list that this run does not use shows no work
+	base, err := copies.WithFiles(ctx, tree.Snapshot, refused.Base, files)
+	if err != nil {
+		w.storageFailed(fmt.Errorf("%w: the files that run %s refused cannot be compared: %w; accept them with: %s",
+			ralph.ErrIO, refused.Run, err, text.AcceptFiles(refused.Files)))
+		return
+	}
+	if base == tree.Snapshot {
+		return
+	}
+	w.notice("refused_earlier", refusedText(refused, files))
+	tree.Base = base
+	w.emit(ralph.EvTreeSnapshot, tree)
+}
+
+// refusedText says at the start of a run which files it compares with an earlier version, and what lifts that.
+func refusedText(refused *ralph.RefusedEarlier, files []string) string {
+	names, command, commit := text.List(files), text.AcceptFiles(files), "or commit them"
+	if refused.Dead { // until this run has seen the last commit, it may be the agent's
+		commit = "or commit them after this run"
+	}
+	switch {
+	case refused.Unjudged:
+	case refused.Unproven:
+		return fmt.Sprintf("run %s changed %s and did not prove its work, so this run compares with the state "+
+			"before that run; to accept the changes: %s, %s", refused.Run, names, command, commit)
+	default:
+		return fmt.Sprintf("run %s refused changes to %s, so this run compares with the state before; "+
+			"to accept the changes: %s, %s", refused.Run, names, command, commit)
+	}
+	return fmt.Sprintf("run %s ended before its last iteration was judged, so this run compares %s with the state "+
+		"before that run; to accept the changes: %s, %s", refused.Run, names, command, commit)
+}
+
 // takeOver makes changes of files the user's own: they join the base and the last proven tree.
 func (w *workspace) takeOver(ctx context.Context, files []string) error {
 	files, err := w.acceptOutside(files)
@@ -157,16 +240,13 @@ func (w *workspace) takeOver(ctx context.Context, files []string) error {
 	if !ok || h.Base.Snapshot == "" || tree.Snapshot == "" {
 		return errors.New("there is no snapshot to compare them with")
 	}
-	if !h.Judging {
-		tree = w.withEdits(ctx, w.userEdits(tree), tree)
-	}
-	files, err = w.acceptedFiles(ctx, files, tree)
-	if err != nil {
-		return err
-	}
+	tree = w.withUserEdits(ctx, h.Tree.Snapshot, tree)
 	base, err := copies.WithFiles(ctx, cmp.Or(tree.Base, h.Base.Snapshot), tree.Snapshot, files)
 	if settled := cmp.Or(tree.LastProvenTree, h.LastProvenTree); err == nil && settled != "" {
 		tree.LastProvenTree, err = copies.WithFiles(ctx, settled, tree.Snapshot, files)
+	}
+	if origin := cmp.Or(tree.Origin, w.originSnapshot()); err == nil && origin != "" {
+		tree.Origin, err = copies.WithFiles(ctx, origin, tree.Snapshot, files)
 	}
 	if err != nil {
 		return err
@@ -174,13 +254,6 @@ func (w *workspace) takeOver(ctx context.Context, files []string) error {
 	tree.Base, tree.TestsByUser = base, true
 	w.emit(ralph.EvTreeSnapshot, tree)
 	return nil
-}
-
-// acceptedFiles returns the files of the names that a person accepted: those themselves, and those in folders.
-func (w *workspace) acceptedFiles(ctx context.Context, names []string, now ralph.TreeState) ([]string, error) {
-	changed, err := w.changedFiles(ctx, w.state.History.Base.Snapshot, now.Snapshot)
-	inside := slices.DeleteFunc(changed, func(name string) bool { return !judge.IsAccepted(names, name) })
-	return append(inside, names...), err
 }
 
 // acceptOutside takes over changes of configuration files that are not part of the tree, and returns the other files.
@@ -238,7 +311,8 @@ func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	case ctx.Err() != nil:
 		return ralph.TreeState{}, false
 	case err == nil && tree.Same(h.Now.Tree):
-		return tree, false
+		tree.Moved = w.changedMeanwhile(ctx)
+		return tree, len(tree.Moved) > 0
 	case err != nil:
 		w.cannotLook(err)
 		return ralph.TreeState{}, false
@@ -246,7 +320,6 @@ func (w *workspace) sinceJudged(ctx context.Context) (ralph.TreeState, bool) {
 	if names, err := w.changedFiles(ctx, h.Now.Tree.Snapshot, tree.Snapshot); err == nil {
 		tree.Moved = names[:min(len(names), maxMovedFiles)]
 	}
-	findClone(ctx, w, &tree)
 	return tree, true
 }
 
@@ -266,20 +339,16 @@ func (w *workspace) baseText(ctx context.Context, name string) (string, bool) {
 	return textfile.Clean(text), true
 }
 
-// snapshot records the tree as it is. What the user changed while no agent worked joins the base.
+// snapshot records the tree as it is. Changes that the user made while no iteration ran join the
+// base.
 func (w *workspace) snapshot(ctx context.Context, in ralph.TreeInput) {
 	if w.state.Move != nil && ctx.Err() != nil { // the next process finds the unfinished move and completes it
 		return
 	}
-	tree, ok := w.fingerprint(ctx, in)
-	if !ok {
-		return
+	if tree, ok := w.fingerprint(ctx, in); ok {
+		tree.Touched = w.lastChange(ctx, tree)
+		w.emit(ralph.EvTreeSnapshot, w.withUserEdits(ctx, w.state.History.Tree.Snapshot, tree))
 	}
-	tree.Touched = w.lastChange(ctx, tree)
-	if !w.state.History.Judging {
-		tree = w.withEdits(ctx, w.userEdits(tree), tree)
-	}
-	w.emit(ralph.EvTreeSnapshot, tree)
 }
 
 // fingerprint hashes the tree and warns about files missing from its snapshot.
@@ -307,39 +376,11 @@ func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.
 			w.warn("snapshot_incomplete", "%s", left)
 		}
 	}
-	if in.Claimed {
-		findClone(ctx, w, &tree)
-	}
 	tree.Uncommitted = slices.DeleteFunc(tree.Uncommitted, func(file string) bool {
 		_, name, _ := strings.Cut(file, " ")
 		return name == w.state.Started.TaskFile
 	})
 	return tree, true
-}
-
-// findClone finds out what a clone would have of a claimed tree. If git cannot commit it, that is nothing of the work.
-func findClone(ctx context.Context, w *workspace, tree *ralph.TreeState) {
-	base := w.state.History.Base
-	taker, ok := w.store.(ralph.CloneTaker)
-	if !ok || base.Snapshot == "" || tree.Snapshot == "" || ctx.Err() != nil {
-		return
-	}
-	id, left, err := taker.AsCloned(ctx, base, tree.Snapshot)
-	switch {
-	case ctx.Err() != nil:
-		return
-	case errors.Is(err, ralph.ErrIO):
-		w.cannotLook(err)
-		return
-	case err != nil:
-		id, left = base.Snapshot, []string{"git cannot commit the workspace, so nothing of the work counts: " + err.Error()}
-	}
-	if id != tree.Snapshot {
-		tree.Cloned = id
-	}
-	for _, line := range left {
-		w.warnOnce("not_in_a_clone", line)
-	}
 }
 
 // joinsEdits reports whether changes between iterations join the base as the user's own.
@@ -348,15 +389,15 @@ func (w *workspace) joinsEdits() bool {
 	return copies && w.state.History.Base.Snapshot != ""
 }
 
-// acceptTree accepts the tree as checks and hooks left it. The differences do not join the base, because an agent's
-// code may have written them, apart from those of the goal. They stay, and the user is told.
-func (w *workspace) acceptTree(ctx context.Context) (changed bool) {
+// acceptTree accepts the tree as checks and hooks left it. After the baseline, the differences do not
+// join the base, because the agent's code may have written them. They stay, and the user is told.
+func (w *workspace) acceptTree(ctx context.Context) {
 	ctx, done := w.detachedContext(ctx)
 	defer done()
 	before := w.state.History.Tree
 	tree, ok := w.fingerprint(ctx, ralph.TreeInput{BaseHead: w.baseHead()})
 	if !ok || tree.Same(before) {
-		return false
+		return
 	}
 	names, _ := w.changedFiles(ctx, before.Snapshot, tree.Snapshot)
 	tree.Moved = names[:min(len(names), maxMovedFiles)]
@@ -364,20 +405,15 @@ func (w *workspace) acceptTree(ctx context.Context) (changed bool) {
 		w.notice("check_wrote", movedText(names)+" while checks or hooks ran; the changes stay, and are judged with the "+
 			"rest of the tree")
 	}
-	if w.iteration == 0 && w.state.History.Inherits {
-		tree.Base = w.state.History.Base.Snapshot
-	} else if w.iteration > 0 {
-		tree = w.withGoalEdits(ctx, before.Snapshot, tree)
-	}
 	w.emit(ralph.EvTreeSnapshot, tree)
-	return true
 }
 
-// acceptJudged accepts the tree as the judgement left it: what changed since the agent ended is not the user's, apart
-// from the goal. It reports whether anything changed.
-func (w *workspace) acceptJudged(ctx context.Context) (changed bool) {
+// acceptJudged accepts the tree as the judgement left it: what changed since the agent ended is not the user's.
+func (w *workspace) acceptJudged(ctx context.Context) {
 	now := w.state.History.Now
-	return (w.ranInPlace() || w.joinsEdits() && len(now.Checks)+len(now.Evaluations) > 0) && w.acceptTree(ctx)
+	if w.ranInPlace() || w.joinsEdits() && len(now.Checks)+len(now.Evaluations) > 0 {
+		w.acceptTree(ctx)
+	}
 }
 
 // ranInPlace reports whether a check of this iteration ran in the workspace itself and may have

@@ -272,7 +272,7 @@ func TestOldLogHasNoLinksAndIsReadable(t *testing.T) {
 func TestOldLogThatGoesOnIsTiedAsAWhole(t *testing.T) {
 	s, events := openStore(t), allTypes()
 	old := oldLog(t, events[:6])
-	plant(t, s, sampleRun, []byte(old+`{"v":2,"torn`))
+	plant(t, s, sampleRun, []byte(old+`{"v":1,"torn`))
 	head := goOn(t, s, events[6:9]...)
 	text, err := os.ReadFile(s.logPath(sampleRun))
 	if err != nil {
@@ -384,7 +384,7 @@ func TestChainThatCannotBeRead(t *testing.T) {
 		s,
 		"R",
 		append(
-			sealed(`{"v":3,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
+			sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
 		),
 	)
 	if _, err := s.Verify("R"); !strings.Contains(err.Error(), "use a newer ralph") {

@@ -20,19 +20,15 @@ func (d *Damaged) Error() string {
 	return fmt.Sprintf("log damaged at byte %d (line %d): %s: %s", d.Offset, d.Line, d.Why, d.Path)
 }
 
-// OtherVersion says that another version of the program wrote the log.
-type OtherVersion struct {
+// TooNew says that a later version of the program wrote the log.
+type TooNew struct {
 	Path    string
 	Version int
 }
 
-func (v *OtherVersion) Error() string {
-	advice := "use a newer ralph"
-	if v.Version < ralph.EventVersion {
-		advice = "an earlier ralph wrote it, so start a new run"
-	}
-	return fmt.Sprintf("log has version %d, and this program reads version %d: %s: %s", v.Version, ralph.EventVersion,
-		advice, v.Path)
+func (t *TooNew) Error() string {
+	return fmt.Sprintf("log has version %d; this program reads up to version %d: use a newer ralph: %s", t.Version,
+		ralph.EventVersion, t.Path)
 }
 
 // Tail describes what was cut off the end of a log when it was reopened.

@@ -24,7 +24,7 @@
 //
 // One event is one line, here wrapped:
 //
-//	{"v":2,"seq":1,"ts":"2026-01-02T03:04:05.6Z","run":"01J…","iteration":0,
+//	{"v":1,"seq":1,"ts":"2026-01-02T03:04:05.6Z","run":"01J…","iteration":0,
 //	"type":"run_started","data":{…},"prev":"e3b0c442…","sum":"9ae0daaf"}
 //
 // sum is the CRC-32C, in eight lower-case hexadecimal digits, of the bytes of the line before

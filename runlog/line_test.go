@@ -22,7 +22,7 @@ func encoded(tb testing.TB, e ralph.Event) string {
 	return linkedTo(tb, e, nil)
 }
 
-// linkedTo is the line of an event that vouches for before.
+// linkedTo is the line of an event that stands behind before.
 func linkedTo(tb testing.TB, e ralph.Event, before []byte) string {
 	tb.Helper()
 	var line bytes.Buffer
@@ -63,7 +63,7 @@ func TestLineIsTheDocumentedFormat(t *testing.T) {
 		Type: ralph.EvNotice,
 		Data: ralph.Notice{Code: "c", Text: "<a> & \"b\"\nc\u2028"},
 	})
-	want := `{"v":2,"seq":7,"ts":"2026-01-02T03:04:05.0000006Z","run":"01J","iteration":3,"type":"notice",` +
+	want := `{"v":1,"seq":7,"ts":"2026-01-02T03:04:05.0000006Z","run":"01J","iteration":3,"type":"notice",` +
 		`"data":{"code":"c","text":"<a> & \"b\"\nc\u2028"},` +
 		`"prev":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","sum":"` + got[len(
 		got,
@@ -133,46 +133,46 @@ func TestLinesOfOtherLayoutsAreReadByMeaning(t *testing.T) {
 		want       envelope
 	}{
 		{
-			"our own", `{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`,
+			"our own", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`,
 			plain,
 		},
 		{
 			"another order",
-			`{"seq":2,"v":2,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3`, plain,
+			`{"seq":2,"v":1,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3`, plain,
 		},
 		{
 			"a new field",
-			`{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","host":"h","iteration":3,"type":"notice","data":{"code":"x"}`,
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","host":"h","iteration":3,"type":"notice","data":{"code":"x"}`,
 			plain,
 		},
 		{
 			"blanks",
-			`{ "v": 2, "seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`, plain,
+			`{ "v": 1, "seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`, plain,
 		},
 		{
 			"escapes",
-			`{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"\u0052","iteration":3,"type":"notice","data":{"code":"x"}`, plain,
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"\u0052","iteration":3,"type":"notice","data":{"code":"x"}`, plain,
 		},
 		{
 			"an unknown type",
-			`{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"new","data":[]`,
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"new","data":[]`,
 			envelope{1, 2, at, []byte("R"), 3, "new", []byte(`[]`), false},
 		},
 		{
 			"with a link",
-			`{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"},"prev":"` +
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"},"prev":"` +
 				digits + `"`,
 			tied,
 		},
 		{
 			"another order, with a link",
-			`{"seq":2,"v":2,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"prev":"` +
+			`{"seq":2,"v":1,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"prev":"` +
 				digits + `"`,
 			tied,
 		},
 		{
 			"no link, but one in the data",
-			`{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":{"a":1,"prev":"` + digits +
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":{"a":1,"prev":"` + digits +
 				`"}`,
 			envelope{
 				1, 2, at, []byte("R"), 3, "n", []byte(`{"a":1,"prev":"` + digits + `"}`), false,
@@ -180,7 +180,7 @@ func TestLinesOfOtherLayoutsAreReadByMeaning(t *testing.T) {
 		},
 		{
 			"no link, but a text like one",
-			`{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":",\"prev\":\"` + digits + `"`,
+			`{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":",\"prev\":\"` + digits + `"`,
 			envelope{
 				1, 2, at, []byte("R"), 3, "n", []byte(`",\"prev\":\"` + digits + `"`), false,
 			},
@@ -209,14 +209,14 @@ func TestWrongLinesAreRefused(t *testing.T) {
 	}{
 		{"empty", "", true},
 		{"only a sum", string(sealed("")), false},
-		{"no sum", `{"v":2,"seq":1}`, true},
+		{"no sum", `{"v":1,"seq":1}`, true},
 		{"other digits", good[:len(good)-3] + "x\"}", true},
 		{"upper-case digits", upper, true},
 		{"something behind", good + " ", true},
-		{"not JSON", string(sealed(`{"v":2,"seq":`)), false},
-		{"a text for a number", string(sealed(`{"v":2,"seq":"1"`)), false},
+		{"not JSON", string(sealed(`{"v":1,"seq":`)), false},
+		{"a text for a number", string(sealed(`{"v":1,"seq":"1"`)), false},
 		{
-			"a bad time", string(sealed(`{"v":2,"seq":1,"ts":"today","run":"R","iteration":0,"type":"notice","data":{}`)), false,
+			"a bad time", string(sealed(`{"v":1,"seq":1,"ts":"today","run":"R","iteration":0,"type":"notice","data":{}`)), false,
 		},
 	}
 	for _, test := range tests {

@@ -38,7 +38,6 @@ type Summary struct {
 	// interrupted.
 	Live   bool   `json:"live"`
 	Broken string `json:"broken"` // why the run is unreadable; "" if it is not
-	Rows   string `json:"-"`      // digest of the results of checks that it kept; "" if there are none
 }
 
 // endSize is how much of each end of a log is read at first. The first event holds the settings of
@@ -69,15 +68,6 @@ func (s *Store) Runs() ([]Summary, error) {
 		summaries = append(summaries, summary)
 	}
 	return summaries, nil
-}
-
-// RowsOf returns the digest of the results of checks that a run kept, or "" if it kept none or has not ended.
-func RowsOf(s *Store, run string) string {
-	summary := Summary{Run: run}
-	if err := s.summarize(&summary); err != nil {
-		return ""
-	}
-	return summary.Rows
 }
 
 // names lists the folders of runs, newest first.
@@ -202,7 +192,7 @@ func (s *Summary) end(events []ralph.Event) {
 				s.Status = ralph.StatusWaiting
 			}
 		case ralph.RunStopped:
-			s.Status, s.Reason, s.ExitCode, s.Rows = data.Status, data.Reason, &data.ExitCode, data.Rows
+			s.Status, s.Reason, s.ExitCode = data.Status, data.Reason, &data.ExitCode
 			return
 		case ralph.RunResumed:
 			s.Agent = data.Agent
@@ -223,7 +213,7 @@ func (r *reader) first(file io.Reader) (ralph.Event, error) {
 		return ralph.Event{}, fmt.Errorf("read log: %w", err)
 	}
 	event, _, err := r.event(line[:len(line)-1])
-	if _, newer := errors.AsType[*OtherVersion](err); err != nil && !newer {
+	if _, newer := errors.AsType[*TooNew](err); err != nil && !newer {
 		err = r.damaged(err)
 	}
 	return event, err

@@ -119,7 +119,7 @@ func TestBrokenRunsAreListedAndNotPassedOver(t *testing.T) {
 	late := encoded(t, ralph.Event{Version: 1, Seq: 2, Run: "B6", Type: ralph.EvRunStarted, Data: ralph.RunStarted{}})
 	tests := map[string]struct{ text, why string }{
 		"B1": {"", "the log has no events"},
-		"B2": {`{"v":2,"seq"`, "the log has no events"},
+		"B2": {`{"v":1,"seq"`, "the log has no events"},
 		"B3": {"rubbish\n", "the checksum does not match"},
 		"B4": {other, "the log begins with notice, event 1"},
 		"B5": {newer, "use a newer ralph"},

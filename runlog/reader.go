@@ -147,7 +147,7 @@ func (r *reader) take(e *entry, visit visitFunc) error {
 	if r.tail > 0 {
 		return r.damaged(errSum)
 	}
-	if _, newer := errors.AsType[*OtherVersion](e.fault); newer {
+	if _, newer := errors.AsType[*TooNew](e.fault); newer {
 		return e.fault
 	}
 	if errors.Is(e.fault, errSum) {
@@ -179,8 +179,8 @@ func (r *reader) event(line []byte) (event ralph.Event, linked bool, err error) 
 		return ralph.Event{}, false, err
 	}
 	linked = e.linked
-	if e.version != ralph.EventVersion {
-		return ralph.Event{}, false, &OtherVersion{Path: r.path, Version: e.version}
+	if e.version > ralph.EventVersion {
+		return ralph.Event{}, false, &TooNew{Path: r.path, Version: e.version}
 	}
 	if string(e.run) != r.run {
 		return ralph.Event{}, false, fmt.Errorf("it belongs to run %q", e.run)

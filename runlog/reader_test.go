@@ -225,10 +225,10 @@ func TestFlipEveryByte(t *testing.T) {
 func TestDamageThatSumsDoNotShow(t *testing.T) {
 	event := func(seq int64, run string) string {
 		return encoded(t, ralph.Event{
-			Version: ralph.EventVersion, Seq: seq, Run: run, Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"},
+			Version: 1, Seq: seq, Run: run, Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"},
 		})
 	}
-	const prefix = `{"v":2,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":`
+	const prefix = `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":`
 	first := event(1, "R")
 	tests := []struct {
 		name, second, want string
@@ -236,7 +236,7 @@ func TestDamageThatSumsDoNotShow(t *testing.T) {
 		{"a gap", event(3, "R"), "event 3 follows event 1"},
 		{"twice", event(1, "R"), "event 1 follows event 1"},
 		{"another run", event(2, "S"), `it belongs to run "S"`},
-		{"not JSON", string(sealed(`{"v":2,"seq":2`)) + "x\n" + event(3, "R"), "the checksum does not match"},
+		{"not JSON", string(sealed(`{"v":1,"seq":2`)) + "x\n" + event(3, "R"), "the checksum does not match"},
 		{
 			"data that is not JSON", string(sealed(prefix+`"warning","data":{`)) + "\n",
 			"not an event: invalid character ',' looking for beginning of object key string",
@@ -282,7 +282,7 @@ func TestDamageIsToldInOneSentence(t *testing.T) {
 }
 
 func TestFieldsBehindTheDataAreAllowed(t *testing.T) {
-	const text = `{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"%s","data":{"code":"c",` +
+	const text = `{"v":1,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"%s","data":{"code":"c",` +
 		`"text":""},"later":{}`
 	s := openStore(t)
 	for kind, want := range map[string]any{
@@ -306,12 +306,12 @@ func TestNewerLogAsksForANewerProgram(t *testing.T) {
 		s,
 		"R",
 		append(
-			sealed(`{"v":3,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
+			sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n',
 		),
 	)
 	_, err := stateOf(s, "R")
-	newer, ok := errors.AsType[*OtherVersion](err)
-	if !ok || *newer != (OtherVersion{Path: s.logPath("R"), Version: 3}) || !strings.Contains(err.Error(), "use a newer ralph") {
+	newer, ok := errors.AsType[*TooNew](err)
+	if !ok || *newer != (TooNew{Path: s.logPath("R"), Version: 2}) || !strings.Contains(err.Error(), "use a newer ralph") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -374,7 +374,7 @@ func TestDamageInALongLog(t *testing.T) {
 // A wrong sum that ends a chunk is a torn line only if the log ends there too.
 func TestTornLineAtTheEndOfAChunk(t *testing.T) {
 	good := encoded(t, ralph.Event{
-		Version: ralph.EventVersion, Seq: 1, Run: "R", Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"},
+		Version: 1, Seq: 1, Run: "R", Time: sampleStart, Type: ralph.EvWarning, Data: ralph.Notice{Code: "c"},
 	})
 	filler := strings.Repeat("x", chunkSize-len(good)-1) + "\n"
 	s := openStore(t)

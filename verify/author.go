@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
@@ -27,7 +26,7 @@ type AuthorCopy struct {
 	examiner *Examiner
 	view     *pristine.View
 	folder   string
-	known    map[string]time.Time // files of the base, and when the copy of each was written
+	known    map[string]bool // files of the base, and tests of an earlier attempt
 }
 
 // OpenForAuthor makes a copy of the base, with the tests that an earlier attempt left in GivenDir. The copy has no
@@ -48,51 +47,48 @@ func OpenForAuthor(ctx context.Context, e *Examiner, in ralph.ViewInput) (*Autho
 	if err != nil {
 		return nil, fmt.Errorf("copy workspace: %w: %w", ralph.ErrIO, err)
 	}
-	c := &AuthorCopy{examiner: e, folder: folder, known: map[string]time.Time{}}
-	if err := c.open(ctx, in, earlier); err != nil {
+	made, err := pristine.Open(ctx, pristine.Options{
+		Dir: in.Dir, Folder: folder, Mode: pristine.Copy, Files: files, Edits: earlier,
+	})
+	if err != nil {
 		if isStorageFailure(err) {
 			err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
 		}
 		return nil, errors.Join(fmt.Errorf("copy workspace: %w", err), os.RemoveAll(folder))
 	}
+	c := &AuthorCopy{Dir: made.Dir(), examiner: e, view: made, folder: folder, known: map[string]bool{}}
 	for _, name := range files {
-		if info, err := os.Lstat(c.path(name)); err == nil {
-			c.known[name] = info.ModTime()
-		}
+		c.known[name] = true
+	}
+	if err := c.cutLinks(); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
-}
-
-func (c *AuthorCopy) open(ctx context.Context, in ralph.ViewInput, earlier []pristine.Edit) error {
-	if c.examiner.Ground == nil {
-		return errNoGround
-	}
-	in.Kind, in.Now = ralph.ViewBase, in.Base
-	options, layer, err := c.examiner.Ground.layers(ctx, in)
-	if err != nil {
-		return err
-	}
-	v := &view{examiner: c.examiner, isClone: true}
-	edits, err := c.examiner.editsTo(ctx, layer, in.Base.Snapshot, filepath.Join(c.folder, "base"),
-		func(string) bool { return true })
-	if err != nil {
-		return err
-	}
-	options.Mode, options.Folder = pristine.Copy, filepath.Join(c.folder, "view")
-	options.Edits = append(v.belowTop(append(edits, earlier...)), pristine.Edit{Name: ".git"})
-	if err := os.MkdirAll(options.Folder, 0o700); err != nil {
-		return err
-	}
-	if c.view, err = pristine.Open(ctx, options); err != nil {
-		return err
-	}
-	c.Dir = c.view.Dir()
-	return nil
 }
 
 // Close removes the copy.
 func (c *AuthorCopy) Close() error {
 	return errors.Join(c.view.Close(), os.RemoveAll(c.folder))
+}
+
+// cutLinks removes the copy's links to repositories and to ignored tests of the workspace: the author must not
+// write there. Links to other ignored files stay, because tests need dependencies.
+func (c *AuthorCopy) cutLinks() error {
+	return c.walk(func(name string, entry fs.DirEntry) error {
+		if entry.Type() != fs.ModeSymlink {
+			return nil
+		}
+		target, err := os.Readlink(c.path(name))
+		if err != nil || target != filepath.Join(c.examiner.Dir, filepath.FromSlash(name)) {
+			return err // a link of the tree itself
+		}
+		_, isRepository := os.Lstat(filepath.Join(target, ".git"))
+		rules := c.examiner.Rules
+		if path.Base(name) == ".git" || isRepository == nil || rules.Test(name) || rules.Test(name+"/x.py") {
+			return os.Remove(c.path(name))
+		}
+		return nil
+	})
 }
 
 // Written lists the test files that the author added, and the other files that it added, changed or deleted.
@@ -104,10 +100,10 @@ func (c *AuthorCopy) Written() (tests, others []string, err error) {
 		if err != nil {
 			return err
 		}
-		before, known := c.known[name]
 		switch {
-		case known:
-			if !info.ModTime().Equal(before) {
+		case c.known[name]:
+			if before, err := os.Lstat(filepath.Join(c.examiner.Dir, filepath.FromSlash(name))); err != nil ||
+				info.Mode().IsRegular() && (info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())) {
 				others = append(others, name)
 			}
 		case !info.Mode().IsRegular() || isByproduct(name):

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Examiner compares the trees that an agent leaves behind and runs checks in views of them. It
@@ -34,8 +35,8 @@ type Examiner struct {
 	Isolation pristine.Mode
 	// Surroundings are the files outside the tree that affect checks; nil ignores them.
 	Surroundings *pristine.Surroundings
-	// Ground is what views are made of. If it is nil, a view shows the workspace as it is.
-	Ground *Ground
+	// OfTree keeps files that are not part of the tree out of views.
+	OfTree
 	// NoNetwork limits checks to the loopback interface.
 	NoNetwork bool
 	// Canary is a command that plants a failing test; "" plants one that fits the project's test
@@ -49,14 +50,16 @@ type Examiner struct {
 	// views of hidden checks, because they are not in the workspace.
 	GivenDir    string
 	GivenHidden bool
-	// WorkspaceSnapshot is the snapshot of the workspace, if that may not be the tree being examined; otherwise "".
+	// WorkspaceSnapshot is the snapshot of the workspace, if that is not the tree being examined;
+	// otherwise "".
 	WorkspaceSnapshot string
 	// Rows are results of earlier runs, and of this one for later runs; nil uses and keeps none.
 	Rows *Rows
 
 	best isolation
 	comparison
-	memory memory
+	testStamps testStamps
+	memory     memory
 }
 
 // comparison is what the last comparison of two trees found.
@@ -98,23 +101,11 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 		Tests:     changeNames(found.meaning.Tests),
 		TestAware: formatAware(found.meaning.Aware),
 	}
-	if e.Ground != nil {
-		if err := e.Ground.compare(ctx, found, &seen); err != nil {
-			return seen, err
-		}
+	if err := (outside{e}).compare(ctx, found, &seen); err != nil {
+		return seen, err
 	}
-	if now.Cloned == base.Snapshot && now.Cloned != "" {
-		seen.Environment = append(seen.Environment, "git's repository (git cannot commit the workspace)")
-	}
-	if now.Cloned != "" {
-		lost, err := e.Snapshots.Changes(ctx, now.Cloned, now.Snapshot)
-		if err != nil {
-			return seen, err
-		}
-		seen.LeftOut = slices.Compact(slices.Sorted(slices.Values(append(seen.LeftOut, changeNames(lost)...))))
-	}
-	if e.WorkspaceSnapshot == "" {
-		seen.Environment = append(seen.Environment, e.linksOut(found.all)...)
+	if err := e.stampTests(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
+		return seen, err
 	}
 	if e.Surroundings == nil {
 		return seen, nil
@@ -134,16 +125,16 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 // classify compares two trees. It caches the last answer, because views ask the same question
 // again.
 func (e *Examiner) classify(ctx context.Context, base, now ralph.TreeState) (classifiedChanges, error) {
-	none := classifiedChanges{base: base.Snapshot, now: now.Clone()}
+	none := classifiedChanges{base: base.Snapshot, now: now.Snapshot}
 	switch {
-	case e.Snapshots == nil || base.Snapshot == "" || base.Snapshot == now.Clone():
+	case e.Snapshots == nil || base.Snapshot == "" || base.Snapshot == now.Snapshot:
 		return none, nil
-	case now.Clone() == "":
+	case now.Snapshot == "":
 		return none, ErrNoSnapshot
-	case e.lastChanges.base == base.Snapshot && e.lastChanges.now == now.Clone():
+	case e.lastChanges.base == base.Snapshot && e.lastChanges.now == now.Snapshot:
 		return e.lastChanges, nil
 	}
-	changes, err := e.Snapshots.Changes(ctx, base.Snapshot, now.Clone())
+	changes, err := e.Snapshots.Changes(ctx, base.Snapshot, now.Snapshot)
 	if err != nil {
 		return none, err
 	}
@@ -151,7 +142,7 @@ func (e *Examiner) classify(ctx context.Context, base, now ralph.TreeState) (cla
 	if err != nil {
 		return none, err
 	}
-	meaning, err := rules.Sort(ctx, changes, e.trees(base.Snapshot, now.Clone()))
+	meaning, err := rules.Sort(ctx, changes, e.trees(base.Snapshot, now.Snapshot))
 	if err != nil {
 		return none, err
 	}
@@ -212,30 +203,42 @@ func (e *Examiner) BaseText(ctx context.Context, base ralph.TreeState, name stri
 	return string(text), nil
 }
 
-// edits lists how a view differs from the tree of its layer, which is a snapshot. Files of snapshots are first
-// extracted below extracted. Changed files get the current time: with an old one, tools would take what they built from
-// another tree for fresh.
+// edits lists how a view differs from the workspace. Files from the base are first extracted below
+// extracted.
 func (e *Examiner) edits(
-	ctx context.Context, kind ralph.ViewKind, found classifiedChanges, layer, extracted string,
+	ctx context.Context, kind ralph.ViewKind, found classifiedChanges, extracted string,
 ) ([]pristine.Edit, error) {
-	isOld := map[string]bool{}
-	for _, c := range e.reverted(found, kind) {
-		isOld[c.Name] = true
-	}
-	edits, err := e.editsTo(ctx, layer, found.now, extracted+"-now", func(name string) bool { return !isOld[name] })
+	edits, err := editsToTree(ctx, e, found.now, extracted+"-now")
 	if err != nil {
 		return nil, err
 	}
-	old, err := e.editsTo(ctx, layer, found.base, extracted, func(name string) bool { return isOld[name] })
+	reverted := e.reverted(found, kind)
+	old, err := e.revert(ctx, found.base, reverted, extracted)
 	if err != nil {
 		return nil, err
 	}
 	edits = append(edits, old...)
-	blended, err := e.blendedTests(ctx, kind, found, extracted+"-blended")
+	absent, err := outside{e}.absentEdits(ctx, kind, found)
 	if err != nil {
 		return nil, err
 	}
-	edits = append(edits, blended...)
+	edits = append(edits, absent...)
+	if kind == ralph.ViewOldTests {
+		if err := e.blendTests(ctx, found, edits); err != nil {
+			return nil, err
+		}
+	}
+	if kind == ralph.ViewNewTests {
+		if err := e.blendNewTests(ctx, found, edits); err != nil {
+			return nil, err
+		}
+	}
+	hidden := slices.Concat(changeNames(reverted), editNames(absent))
+	renewed, err := e.renewals(ctx, found, hidden, extracted+"-renewed")
+	if err != nil {
+		return nil, err
+	}
+	edits = append(edits, renewed...)
 	for _, dir := range addedDirs(e, kind) {
 		added, err := fileEdits(dir)
 		if err != nil {
@@ -246,41 +249,31 @@ func (e *Examiner) edits(
 	return edits, nil
 }
 
-// editsTo returns the edits that give some files the state that they have in a snapshot.
-func (e *Examiner) editsTo(
-	ctx context.Context, layer, id, extracted string, isWanted func(name string) bool,
+// renewals shows changed files with a new time. With an old one, tools would take what they built from the base for
+// fresh, and test that. hidden lists files and folders of which the view does not have the changes.
+func (e *Examiner) renewals(
+	ctx context.Context, found classifiedChanges, hidden []string, extracted string,
 ) ([]pristine.Edit, error) {
-	if e.Snapshots == nil || layer == id || layer == "" || id == "" {
-		return nil, nil
+	if e.WorkspaceSnapshot != "" {
+		return nil, nil // those files are extracted
 	}
-	changes, err := e.Snapshots.Changes(ctx, layer, id)
-	if err != nil {
-		return nil, err
+	isHidden := map[string]bool{}
+	for _, name := range hidden {
+		isHidden[strings.TrimSuffix(name, "/")] = true
 	}
-	var edits []pristine.Edit
-	var names []string
-	for _, c := range changes {
-		switch {
-		case !isWanted(c.Name):
-		case c.Kind == ralph.FileDeleted:
-			edits = append(edits, pristine.Edit{Name: c.Name})
-		default:
-			names = append(names, c.Name)
+	shown := slices.DeleteFunc(slices.Clone(found.all), func(c ralph.FileChange) bool {
+		for name := c.Name; name != "."; name = path.Dir(name) {
+			if isHidden[name] {
+				return true
+			}
 		}
-	}
-	if len(names) > 0 {
-		if err := e.Snapshots.Extract(ctx, id, extracted, names); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range names {
-		source := filepath.Join(extracted, filepath.FromSlash(name))
-		// A file that was too large for the snapshot stays as it is. If it is protected, the claim is refused.
-		if _, err := os.Lstat(source); !errors.Is(err, fs.ErrNotExist) {
-			edits = append(edits, pristine.Edit{Name: name, Source: source})
-		}
-	}
-	return edits, nil
+		return c.Kind != ralph.FileChanged
+	})
+	return e.revert(ctx, found.now, shown, extracted)
+}
+
+func editNames(edits []pristine.Edit) []string {
+	return text.Mapped(edits, func(e pristine.Edit) string { return e.Name })
 }
 
 // addedDirs lists the folders whose files a view shows beside those of the tree.
@@ -291,42 +284,74 @@ func addedDirs(e *Examiner, kind ralph.ViewKind) []string {
 	return nil
 }
 
-// blendedTests joins the product code of one tree with the tests of the other, in files that have both.
-func (e *Examiner) blendedTests(
-	ctx context.Context, kind ralph.ViewKind, found classifiedChanges, folder string,
-) (edits []pristine.Edit, err error) {
-	if kind != ralph.ViewOldTests && kind != ralph.ViewNewTests {
-		return nil, nil
-	}
+// blendTests puts old tests into files that hold both product code and tests. Restoring such a file
+// as a whole would also undo the product code.
+func (e *Examiner) blendTests(ctx context.Context, found classifiedChanges, edits []pristine.Edit) error {
 	for _, c := range found.meaning.Tests {
-		if c.Kind != ralph.FileChanged {
+		i := len(edits) - 1 // the last edit of a name wins
+		for i >= 0 && (edits[i].Name != c.Name || edits[i].Source == "") {
+			i--
+		}
+		if i < 0 || c.Kind != ralph.FileChanged {
 			continue
 		}
-		tests, err := e.Snapshots.Read(ctx, found.base, c.Name, protect.Limit)
+		base, err := e.Snapshots.Read(ctx, found.base, c.Name, protect.Limit)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		product, err := e.Snapshots.Read(ctx, found.now, c.Name, protect.Limit)
+		now, err := e.Snapshots.Read(ctx, found.now, c.Name, protect.Limit)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if kind == ralph.ViewNewTests {
-			tests, product = product, tests
+		if text, ok := protect.WithOldTests(c.Name, base, now); ok {
+			if err := os.WriteFile(edits[i].Source, text, 0o644); err != nil {
+				return err
+			}
 		}
-		text, ok := protect.WithOldTests(c.Name, tests, product)
-		if !ok {
+	}
+	return nil
+}
+
+// revert returns the edits that undo changes. Files that were changed or deleted are first
+// extracted from a snapshot into the folder extracted.
+func (e *Examiner) revert(
+	ctx context.Context, id string, changes []ralph.FileChange, extracted string,
+) ([]pristine.Edit, error) {
+	var edits []pristine.Edit
+	var restored []string
+	for _, c := range changes {
+		if c.Kind == ralph.FileAdded {
+			edits = append(edits, pristine.Edit{Name: c.Name})
 			continue
 		}
-		source := filepath.Join(folder, strconv.Itoa(len(edits)))
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return nil, fmt.Errorf("%w: %w", ralph.ErrIO, err)
+		restored = append(restored, c.Name)
+	}
+	if len(restored) > 0 {
+		if err := e.Snapshots.Extract(ctx, id, extracted, restored); err != nil {
+			return nil, err
 		}
-		if err := os.WriteFile(source, text, 0o644); err != nil {
-			return nil, fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	for _, name := range restored {
+		source := filepath.Join(extracted, filepath.FromSlash(name))
+		// A file that was too large for the snapshot stays as it is. If it is protected, the claim is refused.
+		if _, err := os.Lstat(source); !errors.Is(err, fs.ErrNotExist) {
+			edits = append(edits, pristine.Edit{Name: name, Source: source})
 		}
-		edits = append(edits, pristine.Edit{Name: c.Name, Source: source})
 	}
 	return edits, nil
+}
+
+// editsToTree returns the edits that turn the workspace into the examined tree.
+func editsToTree(ctx context.Context, e *Examiner, now, extracted string) ([]pristine.Edit, error) {
+	if e.WorkspaceSnapshot == "" || e.WorkspaceSnapshot == now {
+		return nil, nil
+	}
+	// read the difference backwards, so that reverting it leads from the workspace to that tree
+	changes, err := e.Snapshots.Changes(ctx, now, e.WorkspaceSnapshot)
+	if err != nil {
+		return nil, err
+	}
+	return e.revert(ctx, now, changes, extracted)
 }
 
 // reverted lists the changes that a view does not show.
@@ -337,11 +362,26 @@ func (e *Examiner) reverted(s classifiedChanges, kind ralph.ViewKind) []ralph.Fi
 	case ralph.ViewBase, ralph.ViewGiven, ralph.ViewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:
-		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !protect.IsAgentFile(c.Name) })
+		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !isAgentFile(c.Name) })
 	case ralph.ViewOldTests:
 		return slices.Concat(s.meaning.Tampered, s.meaning.Unseen, s.meaning.Tests, s.newTests)
 	}
 	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
+}
+
+// Files and folders that agent CLIs read on startup as instructions, settings or hooks.
+var (
+	agentFiles = strings.Fields(`
+		AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md
+		.cursorrules .goosehints .mcp.json opencode.json opencode.jsonc .aider.conf.yml
+		copilot-instructions.md`)
+	agentFolders = strings.Fields(".claude .codex .gemini .qwen .opencode .cursor .amp .goose .agents")
+)
+
+// isAgentFile reports whether agent CLIs read a file on startup.
+func isAgentFile(name string) bool {
+	isOne := func(folder string) bool { return slices.Contains(agentFolders, folder) }
+	return slices.Contains(agentFiles, path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), isOne)
 }
 
 // fileEdits returns edits that add the files of a folder under their own names.

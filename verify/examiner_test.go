@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -478,5 +480,99 @@ func TestTestsRewrittenWhileChecksRun(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An overlay works at the root of a workspace and is refused in a folder whose group is not the
+// user's. The run continues with a copy.
+func TestAnOverlayThatIsRefusedInOneFolder(t *testing.T) {
+	const asked = "RALPH_TEST_FOREIGN_GROUP"
+	if os.Getenv(asked) == "" {
+		if os.Getuid() != 0 {
+			t.Skip("only root can become somebody else")
+		}
+		rerunUnprivileged(t, asked)
+		return
+	}
+	b := examine(
+		t, files{"sub/keep/k": "old", "a": "1"}, files{"sub/keep/k": "new", "a": "2"},
+		protect.Config{Globs: []string{"sub/keep/"}},
+	)
+	b.Dir, b.Isolation = os.Getenv(asked), ""
+	if mode, why, _ := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); mode != pristine.Overlay {
+		t.Skip("no overlay: " + why)
+	}
+	for range 2 {
+		v, err := b.Open(t.Context(), b.input(ralph.ViewClaimed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mode, why := v.Isolation()
+		got, err := v.Check(t.Context(), ralph.CheckInput{Name: "cat sub/keep/k", Dir: b.Dir, Timeout: time.Minute})
+		if mode != string(pristine.Copy) || !strings.HasPrefix(why, "no overlay: ") || got.Output != "old" || err != nil {
+			t.Errorf("%s (%s): %+v, %v", mode, why, got, err)
+		}
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Files of a shared folder often have another group than the user. Every claim was refused as check_inert, because
+// no test could be planted there in an overlay.
+func TestTestsArePlantedInAFolderOfAnotherGroup(t *testing.T) {
+	const asked = "RALPH_TEST_FOREIGN_GROUP"
+	if os.Getenv(asked) == "" {
+		if os.Getuid() != 0 {
+			t.Skip("only root can become somebody else")
+		}
+		rerunUnprivileged(t, asked)
+		return
+	}
+	tree := files{"sub/keep/k": "new", "a": "2", "sub/test_k.py": "import unittest\n"}
+	b := examine(t, tree, tree, protect.Config{})
+	b.Dir, b.Isolation = os.Getenv(asked), ""
+	if mode, why, _ := pristine.StrongestMode(t.Context(), b.Dir, t.TempDir()); mode != pristine.Overlay {
+		t.Skip("no overlay: " + why)
+	}
+	got := b.proves(t, ralph.ViewClaimed, "cat sub/keep/k")
+	if got.Canary != ralph.CanaryMute || len(got.Environment) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// rerunUnprivileged runs this test again as an unprivileged user, in a workspace with folders of a
+// group that is not the user's.
+func rerunUnprivileged(t *testing.T, variable string) {
+	t.Helper()
+	const nobody = 65534
+	top, err := os.MkdirTemp("", "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(top) })
+	program, dir := filepath.Join(top, "program"), filepath.Join(top, "ws")
+	if out, err := exec.Command("cp", os.Args[0], program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	write(t, 0o644, filepath.Join(dir, "sub/keep/k"), "new")
+	write(t, 0o644, filepath.Join(dir, "a"), "2")
+	for name, group := range map[string]int{
+		top: nobody, dir: nobody, dir + "/a": nobody, dir + "/sub": 0, dir + "/sub/keep": 0, dir + "/sub/keep/k": 0,
+	} {
+		if err := os.Chown(name, nobody, group); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := exec.Command(program, "-test.v", "-test.run=^"+t.Name()+"$")
+	again.Dir = top
+	again.Env = []string{systemPath, "TMPDIR=" + top, variable + "=" + dir}
+	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := again.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if strings.Contains(string(out), "--- SKIP") {
+		t.Skip(string(out))
 	}
 }

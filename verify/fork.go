@@ -49,3 +49,33 @@ func (s *sharedSnapshots) Extract(ctx context.Context, id, dir string, names []s
 	defer s.mu.Unlock()
 	return s.Snapshots.Extract(ctx, id, dir, names)
 }
+
+// IgnoredFiles implements [ralph.IgnoredKeeper].
+func (s *sharedSnapshots) IgnoredFiles() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if keeper, ok := s.Snapshots.(ralph.IgnoredKeeper); ok {
+		return keeper.IgnoredFiles()
+	}
+	return nil
+}
+
+// Unreachable implements [ralph.CommitKeeper].
+func (s *sharedSnapshots) Unreachable(ctx context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if keeper, ok := s.Snapshots.(ralph.CommitKeeper); ok {
+		return keeper.Unreachable(ctx)
+	}
+	return nil, nil
+}
+
+// Uncommitted implements [ralph.CommitKeeper].
+func (s *sharedSnapshots) Uncommitted(ctx context.Context, changes []ralph.FileChange) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if keeper, ok := s.Snapshots.(ralph.CommitKeeper); ok {
+		return keeper.Uncommitted(ctx, changes)
+	}
+	return nil, nil
+}

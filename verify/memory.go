@@ -26,7 +26,7 @@ type runKey struct {
 }
 
 func keyOf(in ralph.ViewInput, check ralph.CheckInput) runKey {
-	return runKey{in.Kind, in.Base.Snapshot, in.Now.Clone(), in.Access, command(check), in.Iteration, answerIn(in)}
+	return runKey{in.Kind, in.Base.Snapshot, in.Now.Snapshot, in.Access, command(check), in.Iteration, answerIn(in)}
 }
 
 // keep keeps a run for the rest of its iteration, and one from before any agent worked for good.

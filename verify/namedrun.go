@@ -60,7 +60,8 @@ func (e *Examiner) runNamed(
 	return undisturbed(ctx, in, func() (namedRun, error) { return runNamedOnce(ctx, e, in, check, plants) })
 }
 
-// runNamedOnce runs a check once.
+// runNamedOnce runs a check once. An overlay may be refused in one folder of the workspace, for example because of its
+// group, and work in all others. Then the rest of the run uses copies.
 func runNamedOnce(
 	ctx context.Context, e *Examiner, in ralph.ViewInput, check ralph.CheckInput, plants []canary.Plant,
 ) (run namedRun, err error) {
@@ -68,10 +69,17 @@ func runNamedOnce(
 	if err != nil {
 		return run, err
 	}
-	err = e.withView(ctx, in, func(v *view) (err error) {
+	overlay := false
+	try := func(v *view) (err error) {
+		overlay = v.mode == pristine.Overlay
 		run, err = v.run(ctx, tree, check, plants)
 		return err
-	})
+	}
+	err = e.withView(ctx, in, try)
+	if errors.Is(err, errNotPlanted) && overlay && !e.isNamed(request{ViewInput: in, apart: true}) {
+		e.best = isolation{mode: pristine.Copy, why: "no overlay: " + err.Error()}
+		err = e.withView(ctx, in, try)
+	}
 	return run, err
 }
 
@@ -86,9 +94,6 @@ func (v *view) run(
 	}
 	defer discard()
 	if err := v.plant(plants); err != nil {
-		return namedRun{}, err
-	}
-	if err := v.settle(ctx); err != nil {
 		return namedRun{}, err
 	}
 	reports := filepath.Join(v.folder, "reports")
@@ -152,8 +157,6 @@ func (v *view) plant(plants []canary.Plant) error {
 
 // layOver adds files to the view.
 func (v *view) layOver(edits []pristine.Edit) error {
-	edits = v.belowTop(edits)
-	v.edits = append(v.edits, edits...)
 	switch err := v.isolated.ApplyEdits(edits); {
 	case err == nil:
 		return nil

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/canary"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
 // WrittenTests lists the test files that were added or changed between two trees. Configuration of tests
@@ -73,4 +77,28 @@ func revertedForNewTests(e *Examiner, s classifiedChanges) []ralph.FileChange {
 	return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool {
 		return e.Rules.Test(c.Name) || slices.Contains(s.meaning.Tests, c) && path.Ext(c.Name) != ".rs"
 	})
+}
+
+// blendNewTests puts new tests into files that hold both product code and tests.
+func (e *Examiner) blendNewTests(ctx context.Context, found classifiedChanges, edits []pristine.Edit) error {
+	for i, edit := range edits {
+		isChanged := slices.Contains(found.meaning.Tests, ralph.FileChange{Name: edit.Name, Kind: ralph.FileChanged})
+		if edit.Source == "" || !isChanged {
+			continue
+		}
+		base, err := e.Snapshots.Read(ctx, found.base, edit.Name, protect.Limit)
+		if err != nil {
+			return err
+		}
+		now, err := e.Snapshots.Read(ctx, found.now, edit.Name, protect.Limit)
+		if err != nil {
+			return err
+		}
+		if text, ok := protect.WithOldTests(edit.Name, now, base); ok {
+			if err := os.WriteFile(filepath.Clean(edits[i].Source), text, 0o644); err != nil {
+				return fmt.Errorf("%w: %w", ralph.ErrIO, err)
+			}
+		}
+	}
+	return nil
 }

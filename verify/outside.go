@@ -6,7 +6,13 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
 )
+
+// ChangedInCopy implements [ralph.OutsideAccepter].
+func (e *Examiner) ChangedInCopy() []string {
+	return e.Surroundings.VisibleChanges(pristine.Copy, e.Dir)
+}
 
 // AcceptOutside implements [ralph.OutsideAccepter].
 func (e *Examiner) AcceptOutside(names []string) (known []string, err error) {

@@ -18,7 +18,7 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 }
 
 func (e *Examiner) prove(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
-	if e.Snapshots == nil || in.Base.Snapshot == "" || in.Now.Clone() == "" {
+	if e.Snapshots == nil || in.Base.Snapshot == "" || in.Now.Snapshot == "" {
 		return ralph.Proof{
 			Canary: ralph.CanaryNone,
 			Detail: "no snapshots of the tree are kept, so there is nothing to compare",
@@ -69,7 +69,7 @@ func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tre
 	if err != nil {
 		return canary.Tree{}, err
 	}
-	files, err := e.Snapshots.Files(ctx, in.Now.Clone())
+	files, err := e.Snapshots.Files(ctx, in.Now.Snapshot)
 	if err != nil {
 		return canary.Tree{}, err
 	}
@@ -86,7 +86,7 @@ func (e *Examiner) viewTree(ctx context.Context, in ralph.ViewInput) (canary.Tre
 	}
 	files = slices.DeleteFunc(files, func(name string) bool { return absent[name] })
 	read := func(name string) ([]byte, error) {
-		id := in.Now.Clone()
+		id := in.Now.Snapshot
 		if old[name] {
 			id = in.Base.Snapshot
 		}

@@ -200,7 +200,7 @@ func (r *Rows) add(to *[]row, key string, in ralph.ViewInput, check ralph.CheckI
 	defer r.mu.Unlock()
 	*to = append(*to, row{
 		Run: r.Run, Time: time.Now().UTC(), Key: key, Command: command(check),
-		Snapshot: in.Now.Clone(), Head: in.Now.Head, Result: result, Outcome: run.outcome,
+		Snapshot: in.Now.Snapshot, Head: in.Now.Head, Result: result, Outcome: run.outcome,
 	})
 }
 
@@ -211,21 +211,22 @@ type rowFinder struct{ *Examiner }
 // view is not of the tree as it is, or the check gets an answer, dependencies or tests that are not part of it.
 func (e rowFinder) key(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) string {
 	ofTree := in.Kind == ralph.ViewClaimed || in.Kind == ralph.ViewHidden
-	if e.Rows == nil || !ofTree || in.Now.Clone() == "" || in.Answer != nil || e.GivenDir != "" {
+	if e.Rows == nil || !ofTree || in.Now.Snapshot == "" || in.Answer != nil || e.GivenDir != "" {
 		return ""
 	}
 	mode, _, err := e.mode(ctx, request{ViewInput: in})
-	if err != nil || mode == pristine.InPlace || e.Ground == nil || in.Access == ralph.AccessFolder {
+	if err != nil || mode == pristine.InPlace || !outside(e).isWatched() {
 		return ""
 	}
 	found, err := e.classify(ctx, in.Base, in.Now)
 	if err != nil || len(found.meaning.Tampered)+len(found.meaning.Unseen) > 0 {
 		return ""
 	}
-	beside, err := e.Ground.identity(ctx, in)
-	if err != nil || e.Ground.setsUp(in) {
+	look, err := outside(e).look(ctx, found)
+	if err != nil || e.setsUp(look) {
 		return ""
 	}
+	beside := look.sorted.Shown(look.list).Identity()
 	parts := fmt.Sprintf("%q", []string{
 		e.Rows.Setting, string(in.Kind), string(in.Access), string(mode), check.Name, command(check), beside,
 	})
@@ -235,7 +236,7 @@ func (e rowFinder) key(ctx context.Context, in ralph.ViewInput, check ralph.Chec
 // reuse returns how a check ended on this base in an earlier run. What fails may do so because of what is committed, so
 // the commit must be the same. Without its baseline, a check with cargo would compile everything again in each run.
 func (e rowFinder) reuse(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (run namedRun, ok bool) {
-	if e.Rows == nil || in.Iteration > 0 || in.Base.Snapshot != in.Now.Clone() {
+	if e.Rows == nil || in.Iteration > 0 || in.Base.Snapshot != in.Now.Snapshot {
 		return run, false
 	}
 	key := e.key(ctx, in, check)
@@ -247,7 +248,7 @@ func (e rowFinder) reuse(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 		if known.Key != key || known.Outcome.Red && known.Head != in.Now.Head {
 			continue
 		}
-		if changes, err := e.Snapshots.Changes(ctx, known.Snapshot, in.Now.Clone()); err != nil || len(changes) > 0 {
+		if changes, err := e.Snapshots.Changes(ctx, known.Snapshot, in.Now.Snapshot); err != nil || len(changes) > 0 {
 			continue
 		}
 		run = namedRun{outcome: known.Outcome, result: known.Result}
@@ -264,7 +265,7 @@ func (e rowFinder) reuse(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 
 // remember keeps a run of the baseline.
 func (e rowFinder) remember(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, run namedRun) {
-	if e.Rows != nil && in.Iteration == 0 && in.Base.Snapshot == in.Now.Clone() {
+	if e.Rows != nil && in.Iteration == 0 && in.Base.Snapshot == in.Now.Snapshot {
 		e.Rows.add(&e.Rows.base, e.key(ctx, in, check), in, check, run)
 	}
 }

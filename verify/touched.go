@@ -25,6 +25,9 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	if err != nil || ctx.Err() != nil {
 		return run.result, err
 	}
+	if swapped := v.swappedTests(); len(swapped) > 0 && run.result.Passed {
+		run.result = failWith(run.result, listed("these tests changed while checks ran: ", swapped))
+	}
 	if len(v.unhidden) > 0 && run.result.Passed {
 		run.result = failWith(run.result, listed("it ran in the workspace itself and could see added files that match a "+
 			"protected pattern: ", v.unhidden))
@@ -38,7 +41,7 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 
 // runUnplanted runs a check with nothing planted.
 func (v *view) runUnplanted(ctx context.Context, in ralph.CheckInput) (run namedRun, err error) {
-	if v.examiner.Snapshots == nil || v.in.Now.Clone() == "" { // it is unknown which files belong to the tree
+	if v.examiner.Snapshots == nil || v.in.Now.Snapshot == "" { // it is unknown which files belong to the tree
 		shell, discard, err := v.prepareHidden(command(in))
 		if err != nil {
 			return run, err
@@ -79,20 +82,13 @@ func (v *view) writtenTests(ctx context.Context) ([]string, error) {
 	if err != nil || len(tests) == 0 {
 		return nil, err
 	}
-	prefix := ""
-	if v.isClone {
-		prefix = v.examiner.Ground.prefix()
-	}
-	for i := range tests {
-		tests[i] = prefix + tests[i]
-	}
 	changes, err := v.isolated.Touched(ctx, tests)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil
 	}
 	var names []string
 	for _, c := range changes {
-		names = append(names, strings.TrimPrefix(c.Name, prefix))
+		names = append(names, c.Name)
 	}
 	return names, err
 }

@@ -33,10 +33,6 @@ type view struct {
 	examiner *Examiner
 	in       ralph.ViewInput
 	unhidden []string // added files that match a protected pattern, which checks in place can see
-	// edits are those of the whole view. They are committed before its first command, if it is one of a checkout.
-	edits   []pristine.Edit
-	isClone bool
-	settled bool
 }
 
 // Isolation returns overlay, copy or inplace, and why no stronger mode is used.
@@ -44,6 +40,9 @@ func (v *view) Isolation() (mode, why string) { return string(v.mode), v.why }
 
 // Close removes the view. What checks wrote in place stays.
 func (v *view) Close() error {
+	if v.mode == pristine.InPlace {
+		v.examiner.testStamps = testStamps{} // the checks may have written tests
+	}
 	v.keepCaches()
 	if err := v.isolated.Close(); err != nil {
 		return fmt.Errorf("close view: %w", err)
@@ -81,9 +80,6 @@ func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, er
 }
 
 func (e *Examiner) open(ctx context.Context, asked request) (*view, error) {
-	if asked.Access == ralph.AccessFolder {
-		asked.Now.Cloned = "" // it is about the workspace, not about a clone
-	}
 	found, err := e.classify(ctx, asked.Base, asked.Now)
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
@@ -114,91 +110,40 @@ func (e *Examiner) openIn(
 	if err := os.MkdirAll(inner, 0o700); err != nil {
 		return nil, fmt.Errorf("%w: %w", ralph.ErrIO, err)
 	}
-	options, layer, err := e.layers(ctx, asked)
+	edits, err := e.edits(ctx, asked.Kind, found, kept)
 	if err != nil {
 		return nil, err
 	}
-	edits, err := e.edits(ctx, asked.Kind, found, layer, kept)
+	made, err := e.openStrongest(ctx, asked, pristine.Options{
+		Dir:           asked.Dir,
+		Folder:        inner,
+		Edits:         edits,
+		Surroundings:  e.Surroundings,
+		NoNetwork:     e.NoNetwork,
+		OverlayWorked: e.best.overlayWorked,
+	})
 	if err != nil {
 		return nil, err
 	}
-	v := &view{folder: folder, examiner: e, in: asked.ViewInput, isClone: len(options.Layers) > 0}
-	v.edits = v.belowTop(edits)
-	options.Folder, options.Edits, options.Surroundings = inner, v.edits, e.Surroundings
-	options.NoNetwork, options.OverlayWorked = e.NoNetwork, e.best.overlayWorked
-	made, err := e.openStrongest(ctx, asked, options)
+	mode, why, err := e.mode(ctx, asked)
 	if err != nil {
-		return nil, err
-	}
-	v.isolated = made
-	if v.mode, v.why, err = e.mode(ctx, asked); err != nil {
 		return nil, errors.Join(err, made.Close())
 	}
 	e.best.overlayWorked = e.best.overlayWorked || made.OnDisk()
-	v.Shell = e.Shell
+	shell := e.Shell
 	if asked.Access == ralph.AccessIsolated {
-		v.Env = WithoutWorkspace(v.Env, asked.Dir)
+		shell.Env = WithoutWorkspace(shell.Env, asked.Dir)
 	}
-	v.Enter = made.Enter
-	v.answer = answerFor(ctx, e, asked.ViewInput, folder)
-	if e.Ground.setsUp(asked.ViewInput) && v.mode != pristine.InPlace {
-		v.Prepare = (&setup{command: e.Ground.Setup, view: made}).prepare
+	shell.Enter = made.Enter
+	shell.answer = answerFor(ctx, e, asked.ViewInput, folder)
+	if e.setsUp(e.looked) && mode != pristine.InPlace && asked.Kind != ralph.ViewAsLeft {
+		shell.Prepare = (&setup{command: e.Setup, view: made}).prepare
 	}
-	if v.mode == pristine.InPlace {
+	v := &view{Shell: shell, isolated: made, mode: mode, why: why, folder: folder, examiner: e, in: asked.ViewInput}
+	if mode == pristine.InPlace {
 		v.unhidden = changeNames(found.meaning.Unseen)
 	}
 	return v, nil
-}
-
-// layers returns what a view shows below its edits, and the snapshot that these begin from: a checkout, or the
-// workspace itself.
-func (e *Examiner) layers(ctx context.Context, asked request) (pristine.Options, string, error) {
-	mode, _, err := e.mode(ctx, asked)
-	if err != nil {
-		return pristine.Options{}, "", err
-	}
-	if e.Ground != nil && asked.Access != ralph.AccessFolder && asked.Base.Snapshot != "" && mode != pristine.InPlace {
-		return e.Ground.layers(ctx, asked.ViewInput)
-	}
-	return pristine.Options{Dir: asked.Dir, Top: asked.Dir}, cmp.Or(e.WorkspaceSnapshot, asked.Now.Snapshot), nil
-}
-
-// belowTop returns edits with names relative to the top of the view.
-func (v *view) belowTop(edits []pristine.Edit) []pristine.Edit {
-	prefix := ""
-	if v.isClone {
-		prefix = v.examiner.Ground.prefix()
-	}
-	named := slices.Clone(edits)
-	for i := range named {
-		named[i].Name = prefix + named[i].Name
-	}
-	return named
-}
-
-// settle commits the files of a view in its own .git, so that git sees no difference, whatever was planted.
-func (v *view) settle(ctx context.Context) error {
-	if !v.isClone || v.settled || len(v.edits) == 0 {
-		return nil
-	}
-	v.settled = true
-	g := v.examiner.Ground
-	var all []ralph.FileEdit
-	for _, e := range v.edits {
-		all = append(all, ralph.FileEdit(e))
-	}
-	files, err := g.Checkouts.CommitEdits(ctx, *g.made, all, filepath.Join(v.folder, "commit"))
-	if err != nil {
-		return fmt.Errorf("%w: %w", ralph.ErrIO, err)
-	}
-	var edits []pristine.Edit
-	for _, f := range files {
-		edits = append(edits, pristine.Edit(f))
-	}
-	if err := v.isolated.ApplyEdits(edits); err != nil {
-		return fmt.Errorf("%w: %w", ralph.ErrIO, err)
-	}
-	return nil
 }
 
 // openStrongest opens a view in the strongest mode that works. If a mode was not requested by the
@@ -217,7 +162,7 @@ func (e *Examiner) openStrongest(
 		if mode == pristine.InPlace && asked.apart {
 			return nil, cmp.Or(first, fmt.Errorf("%w: %s", ralph.ErrNoView, why))
 		}
-		made, err := openMode(ctx, mode, options)
+		made, err := e.openMode(ctx, asked, mode, options)
 		if err == nil {
 			return made, nil
 		}
@@ -241,9 +186,18 @@ func (e *Examiner) openStrongest(
 	}
 }
 
-func openMode(ctx context.Context, mode pristine.Mode, options pristine.Options) (*pristine.View, error) {
-	if options.Mode = mode; mode == pristine.InPlace {
-		options.Edits, options.Layers, options.Live = nil, nil, nil // the workspace stays as it is
+func (e *Examiner) openMode(
+	ctx context.Context, asked request, mode pristine.Mode, options pristine.Options,
+) (*pristine.View, error) {
+	options.Mode = mode
+	switch {
+	case mode == pristine.InPlace:
+		options.Edits = nil // the workspace stays as it is
+	case mode == pristine.Copy && e.Snapshots != nil && asked.Now.Snapshot != "":
+		var err error
+		if options.Files, err = e.Snapshots.Files(ctx, asked.Now.Snapshot); err != nil {
+			return nil, err
+		}
 	}
 	return pristine.Open(ctx, options)
 }
@@ -267,21 +221,25 @@ func (e *Examiner) OpenForReview(
 	if err != nil {
 		return nil, nil, ownFailure(err)
 	}
-	if err := v.settle(ctx); err != nil {
-		return nil, nil, ownFailure(errors.Join(err, v.Close()))
-	}
 	return v.isolated.Enter, v.Close, nil
 }
 
-// isNamed reports whether a request can be met only in the mode that the user named.
+// isNamed reports whether a request can be met only in one mode: the one that the user or the check
+// named.
 func (e *Examiner) isNamed(asked request) bool {
-	named := e.Isolation == pristine.Overlay || e.Isolation == pristine.Copy
+	named := asked.Access == ralph.AccessCopy || e.Isolation == pristine.Overlay || e.Isolation == pristine.Copy
 	return named || e.Isolation != "" && !asked.apart
 }
 
-// mode chooses how to make a view: as the user asked, else the strongest mode that works here.
+// mode chooses how to make a view: as the check needs it, else as the user asked, else the strongest
+// mode that works here.
 func (e *Examiner) mode(ctx context.Context, asked request) (pristine.Mode, string, error) {
-	if e.isNamed(asked) {
+	switch {
+	case asked.Access == ralph.AccessInPlace && !asked.apart:
+		return pristine.InPlace, "", nil
+	case asked.Access == ralph.AccessCopy:
+		return pristine.Copy, "", nil
+	case e.isNamed(asked):
 		return e.Isolation, "", nil
 	}
 	if e.best.mode == "" && asked.Dir != "" {
@@ -293,7 +251,7 @@ func (e *Examiner) mode(ctx context.Context, asked request) (pristine.Mode, stri
 			return "", "", fmt.Errorf("%w: %w", ralph.ErrIO, err)
 		}
 	}
-	if e.best.mode == pristine.Copy && (e.Ground == nil || asked.Now.Snapshot == "") {
+	if e.best.mode == pristine.Copy && (e.Snapshots == nil || asked.Now.Snapshot == "") {
 		why := e.best.why + "; no copy either, because it is unknown which files belong to the tree"
 		return pristine.InPlace, why, nil
 	}

@@ -18,9 +18,6 @@ func (c *commits) AsCommitted(ctx context.Context, id, commit string) (string, e
 	k := c.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.home.NoGit {
-		return "", errNoRepository
-	}
 	of, err := k.Store.read(ctx, id)
 	var names []string
 	if err == nil {
@@ -97,5 +94,5 @@ func withEdits(ctx context.Context, s *Store, of header, edits []manifest.Edit) 
 	if err != nil {
 		return "", err
 	}
-	return deriveTree(ctx, s, of, tree, "base")
+	return s.derive(of, tree, "base")
 }

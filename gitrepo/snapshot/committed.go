@@ -12,16 +12,6 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 )
 
-// commits knows what a commit of the workspace has.
-type commits struct {
-	keeper *Keeper
-	head   string            // the commit when this process started; "" if there was none
-	same   map[variants]bool // files that are the same for git, which converts them
-
-	asked  string   // about which commit, tree and settings notCommitted was asked last
-	answer []string // its answer
-}
-
 // variants is a file as a commit and a snapshot have it: modes and hashes.
 type variants struct{ name, committed, taken string }
 
@@ -62,6 +52,9 @@ func (c *commits) notCommitted(ctx context.Context, commit, tree string) (names 
 			c.asked, c.answer = question, names
 		}
 	}()
+	if body, ok := k.Store.loose("commit", commit); ok && strings.HasPrefix(body, "tree "+tree+"\n") {
+		return nil, nil
+	}
 	edits, err := k.edits(ctx, commit, tree, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(k.home.Common, "objects"))
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
-	"github.com/ralphloop/ralph/gitrepo/snapshot"
+	"github.com/ralphloop/ralph/gitrepo/plain"
 )
 
 // BenchmarkCopies has two copies of 5,000 files, of which three differ. Everything but
@@ -20,8 +20,7 @@ func BenchmarkCopies(b *testing.B) {
 				w.Git("init", "-q", "-b", "main")
 				tree, _ = newKeeper(w)
 			} else {
-				plain, err := snapshot.NewFolder(snapshot.FolderInput{Git: gittest.Program(), Dir: w.Dir},
-					filepath.Join(gittest.NewFolder(b).Dir, "copies"))
+				plain, err := (&plain.Tree{Dir: w.Dir}).Keep(filepath.Join(gittest.NewFolder(b).Dir, "copies"))
 				w.Must(err)
 				tree = plain
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
-	"github.com/ralphloop/ralph/gitrepo/snapshot"
+	"github.com/ralphloop/ralph/gitrepo/plain"
 )
 
 // copier is a tree that keeps copies.
@@ -48,8 +48,7 @@ var copiers = map[string]func(t *testing.T) kept{
 	},
 	"without git": func(t *testing.T) kept {
 		w := gittest.NewFolder(t)
-		k, err := snapshot.NewFolder(snapshot.FolderInput{Git: gittest.Program(), Dir: w.Dir},
-			filepath.Join(gittest.NewFolder(t).Dir, "copies"))
+		k, err := (&plain.Tree{Dir: w.Dir}).Keep(filepath.Join(gittest.NewFolder(t).Dir, "copies"))
 		w.Must(err)
 		return kept{w, k}
 	},

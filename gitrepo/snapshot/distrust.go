@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,9 +29,6 @@ type distrust struct {
 	proven    bool                 // git was wrong about files before
 	first     map[string]firstLook // by the tree's ID according to git
 	uncounted map[string]bool      // files that a fingerprint did not include
-	asked     bool                 // blind is known
-	index     scan.Stamp           // the user's index at that time
-	blind     bool                 // some of its entries keep git from looking at files
 }
 
 // firstLook is the first snapshot for a tree ID that git reported.
@@ -62,33 +61,12 @@ func (k *Keeper) gitStamp() string {
 
 // isBlind reports whether the user's index keeps git from looking at some files. An agent can do that long
 // before it changes one of them.
-func (k *Keeper) isBlind(ctx context.Context) bool {
-	d := &k.distrust
-	at := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
-	if d.asked && at == d.index {
-		return d.blind
+func (k *Keeper) isBlind() bool {
+	index, err := os.ReadFile(filepath.Join(k.home.GitDir, "index"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
 	}
-	var flags flagReader
-	_, err := k.repo.Call(ctx, git.Call{Args: []string{"ls-files", "-v", "-z"}, Out: &flags})
-	d.asked, d.index, d.blind = err == nil, at, err != nil || flags.found
-	return d.blind
-}
-
-// flagReader reads the output of ls-files -v -z, which may be long, and looks for files with a flag: the letters are
-// S and small ones.
-type flagReader struct {
-	inName bool
-	found  bool
-}
-
-func (f *flagReader) Write(p []byte) (int, error) {
-	for _, c := range p {
-		if !f.inName && (c == 'S' || 'a' <= c && c <= 'z') {
-			f.found = true
-		}
-		f.inName = c != 0
-	}
-	return len(p), nil
+	return err != nil || git.HidesFiles(index, k.hash().Size())
 }
 
 // verifiedHash returns the hash of a tree. It is git's hash, unless the snapshot shows that the
@@ -113,7 +91,7 @@ func (k *Keeper) verifiedHash(ctx context.Context, state ralph.TreeState, now ta
 	}
 	sum := sha256.New()
 	scan.Put(sum, state.Hash)
-	edits, err := k.editsHere(ctx, first.tree, now.tree)
+	edits, err := k.edits(ctx, first.tree, now.tree)
 	if err != nil {
 		scan.Put(sum, now.tree) // without a comparison, assume that it differs
 		return hex.EncodeToString(sum.Sum(nil))

@@ -7,8 +7,7 @@
 // files, files that are tracked though ignored, the executable bit, links as links, and the files
 // of submodules and nested repositories. They do not contain ignored files, empty folders, other
 // permissions, pipes, sockets and devices, the .git of submodules and nested repositories, or
-// .ralph/progress.md. If the workspace is a folder of its repository, they also contain what is beside it, as it was
-// at the first snapshot of the process. Ignored files that [Keeper.Always] names, or that [Keeper.AlwaysLike]
+// .ralph/progress.md. Ignored files that [Keeper.Always] names, or that [Keeper.AlwaysLike]
 // selects, are included. They are not part of the fingerprint, but a change to one of them causes a
 // new snapshot. A changed file over 100 MiB is left out. If all changed files together are over 1
 // GiB, the largest are left out. The last saved version of such a file stays in the snapshot. Each

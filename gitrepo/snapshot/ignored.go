@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
 // ignoredBy returns the files that the rules of a snapshot ignore, tracked or not.
@@ -76,9 +77,10 @@ func (k *Keeper) excludeThen(ctx context.Context, target header) (putBack func()
 	return func() error { return k.write("info/exclude", now) }, k.write("info/exclude", then)
 }
 
-// putRules writes only the .gitignore files of a snapshot into a folder.
+// putRules writes only the .gitignore files into a folder: those of the snapshot, and those above a
+// workspace that is not the whole tree.
 func (k *Keeper) putRules(ctx context.Context, target header, folder string) error {
-	files, err := k.files(ctx, target.tree, "")
+	files, err := k.files(ctx, target.tree)
 	if err != nil {
 		return err
 	}
@@ -94,5 +96,21 @@ func (k *Keeper) putRules(ctx context.Context, target header, folder string) err
 	}
 	defer root.Close()
 	w := &manifest.Writer{Root: root, Done: &manifest.Restored{}}
-	return w.Put(ctx, k.Store, rules)
+	if err := w.Put(ctx, k.Store, rules); err != nil {
+		return err
+	}
+	for above := strings.TrimSuffix(k.repo.Prefix, "/"); above != "" && above != "."; {
+		above = manifest.FolderOf(above)
+		text, known := scan.ReadSmall(filepath.Join(k.repo.Top, filepath.FromSlash(above), ".gitignore"))
+		if !known || len(text) == 0 {
+			continue
+		}
+		if err := root.MkdirAll(filepath.FromSlash(above), 0o700); err != nil {
+			return err
+		}
+		if err := root.WriteFile(filepath.Join(filepath.FromSlash(above), ".gitignore"), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

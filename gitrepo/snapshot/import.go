@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 )
@@ -16,10 +17,13 @@ func Import(ctx context.Context, to, from *Store, id string) (string, error) {
 	if err == nil {
 		err = importTree(ctx, to, from, c.tree)
 	}
-	c.repository = ""
 	made := ""
 	if err == nil {
-		made, err = to.derive(ctx, c, nil, "base")
+		message := snapshotTitle + "\n\nrun " + c.run + belowLine(c.prefix) + c.left.String()
+		made, err = to.putCommit(c.tree, nil, time.Unix(0, 0), message)
+	}
+	if err == nil {
+		err = to.setRef(runRefs(c.run)+"base-"+made, made)
 	}
 	if err != nil {
 		return "", fmt.Errorf("import snapshot %s: %w", id, err)

@@ -37,7 +37,7 @@ func (s *Store) Join(ctx context.Context, base, from, to string) (string, error)
 	onto.left = left
 	id := ""
 	if err == nil {
-		id, err = deriveTree(ctx, s, onto, tree, "base")
+		id, err = s.derive(onto, tree, "base")
 	}
 	if err != nil {
 		return "", fmt.Errorf("join snapshots: %w", err)
@@ -79,7 +79,7 @@ func (s *Store) WithFiles(ctx context.Context, id, from string, names []string) 
 	onto.left = left
 	made := ""
 	if err == nil {
-		made, err = deriveTree(ctx, s, onto, tree, "base")
+		made, err = s.derive(onto, tree, "base")
 	}
 	if err != nil {
 		return "", fmt.Errorf("replace files of a snapshot: %w", err)
@@ -87,25 +87,21 @@ func (s *Store) WithFiles(ctx context.Context, id, from string, names []string) 
 	return made, nil
 }
 
-// derive saves a snapshot that was computed from others and never existed in the workspace. Iterations never use a
-// ref name of that form, so it is never mistaken for the snapshot of one.
-func (s *Store) derive(ctx context.Context, c header, from []string, kind string) (string, error) {
-	if c.repository != "" {
-		from = append(from, c.repository)
+// derive saves a tree that was computed from a snapshot and never existed in the workspace.
+// Iterations never use a ref name of that form, so it is never mistaken for the snapshot of one.
+func (s *Store) derive(of header, tree, kind string) (string, error) {
+	message := snapshotTitle + "\n\nrun " + of.run + belowLine(of.prefix) + of.left.String()
+	parents := []string{of.id}
+	if of.repository != "" {
+		parents = append(parents, of.repository)
+		message += "\nrepository " + of.repository
 	}
-	c.iteration = 0
-	c, err := s.putSnapshot(ctx, c, from, time.Unix(0, 0)) // a fixed time, so that equal content has one name
+	// A fixed time, so that equal content has one name.
+	id, err := s.putCommit(tree, parents, time.Unix(0, 0), message)
 	if err != nil {
 		return "", err
 	}
-	return c.id, s.setRefs(ctx, ref{name: runRefs(c.run) + kind + "-" + c.id, id: c.id})
-}
-
-// deriveTree is derive for a snapshot with another tree.
-func deriveTree(ctx context.Context, s *Store, of header, tree, kind string) (string, error) {
-	from := []string{of.id}
-	of.tree = tree
-	return s.derive(ctx, of, from, kind)
+	return id, s.setRef(runRefs(of.run)+kind+"-"+id, id)
 }
 
 // edited returns the tree of a snapshot with edits applied, using a separate index.
@@ -132,7 +128,8 @@ func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) 
 	if _, err = s.feed(ctx, s.call, gone.String()+put.String(), order); err != nil {
 		return "", err
 	}
-	return s.writeTree(ctx, index...)
+	tree, err := s.call(ctx, git.Call{Args: gitWriteTree, Env: index})
+	return strings.TrimSpace(tree), err
 }
 
 // Merge saves a snapshot of Ours with all changes between Base and Theirs, merged line by line as
@@ -161,7 +158,7 @@ func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conf
 	case tree == ours.tree:
 		return ours.id, nil, nil
 	}
-	if id, err = deriveTree(ctx, s, ours, tree, "merged"); err != nil {
+	if id, err = s.derive(ours, tree, "merged"); err != nil {
 		return "", nil, fmt.Errorf("merge snapshots: %w", err)
 	}
 	return id, nil, nil
@@ -185,7 +182,7 @@ func (s *Store) mergeTrees(
 		if i > 0 {
 			past = commits[:1]
 		}
-		if commits[i], err = s.putCommit(ctx, tree, past, time.Unix(int64(i), 0), message); err != nil {
+		if commits[i], err = s.putCommit(tree, past, time.Unix(int64(i), 0), message); err != nil {
 			return "", nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,29 +31,24 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	begun  bool
-	whole  bool            // a snapshot of this process has looked at the whole working tree
 	last   header          // the last snapshot in the folder, by any process
 	seen   seenTree        // the last tree seen by this process
 	forced map[string]bool // files known to be tracked though ignored
 	index  scan.Stamp      // the user's index when forced was last updated
 	before runnable        // what git could run when this process started
 	*commits
-	recordOf *repository       // what was last recorded about the repository
-	recordID string            // and where
-	named    map[string]string // refs of snapshots that this process set or read
-	linkedAt string            // hash of the refs whose objects are all linked
-	unlinked error             // why linking failed for linkedAt
+	refs     refReader
+	linkedAt string // hash of the refs whose objects are all linked
+	unlinked error  // why linking failed for linkedAt
 	always   always
 	distrust distrust
 	hasher   manifest.Hasher
-	unpacked int // snapshots since objects were last packed
+	packAt   [2]int // how many loose objects of snapshots, and of the repository, are packed next; 0: not known yet
 }
 
 var (
-	_ ralph.Tree        = (*Keeper)(nil)
-	_ ralph.Changer     = (*Keeper)(nil)
-	_ ralph.CommitTaker = (*Keeper)(nil)
-	_ ralph.CloneTaker  = (*Keeper)(nil)
+	_ ralph.Tree    = (*Keeper)(nil)
+	_ ralph.Changer = (*Keeper)(nil)
 )
 
 // seenTree is a tree that already has a snapshot.
@@ -61,7 +57,7 @@ type seenTree struct {
 	head, hash   string
 	always       string // hash of the files that hash does not include
 	gitStamp     string // git's index and configuration
-	blind        bool   // git does not look at some files of the index
+	blind        bool   // git does not look at some files
 	verifiedHash string // the hash that Fingerprint returns
 	shot         taken
 }
@@ -78,14 +74,28 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	if store.home, err = homeOf(ctx, r); err != nil {
 		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
-	store.git.Watched = []string{store.home.Common, store.home.GitDir}
-	if err := store.begin(r.Git); err != nil {
-		return nil, err
+	before, err := Open(r.Git, gitDir)
+	if err == nil && before.home.Format != store.home.Format {
+		return nil, fmt.Errorf(
+			"keep snapshots in %s: it has snapshots of a %s repository, but this is a %s repository; move the folder away",
+			gitDir,
+			before.home.Format,
+			store.home.Format,
+		)
 	}
+	if err == nil && before.home.Prefix != store.home.Prefix {
+		// The files had other names: old snapshots stay, but there is none to continue from.
+		if err := errors.Join(os.RemoveAll(store.path("index")), os.RemoveAll(store.path("HEAD"))); err != nil {
+			return nil, fmt.Errorf("keep snapshots: %w", err)
+		}
+	}
+	if err := store.make(); err != nil {
+		return nil, fmt.Errorf("keep snapshots: %w", err)
+	}
+	scan.Empty(store.path("tmp")) // a killed harness may have left files there
 	k := &Keeper{repo: r, Store: store}
-	head, _ := r.Ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
-	k.before = k.runnable()
-	k.commits = &commits{keeper: k, head: strings.TrimSpace(head), same: map[variants]bool{}}
+	k.before, k.commits = k.runnable(), &commits{keeper: k, same: map[variants]bool{}}
+	k.commits.begin(ctx)
 	return k, nil
 }
 
@@ -149,9 +159,6 @@ func usualExcludes(env []string) string {
 
 // Stamp is that of the repository.
 func (k *Keeper) Stamp(ctx context.Context, leaveOut func(name string) bool) (ralph.Stamp, error) {
-	if k.home.NoGit {
-		return folder{k}.stamp(ctx, leaveOut)
-	}
 	return k.repo.Stamp(ctx, leaveOut)
 }
 
@@ -162,14 +169,11 @@ func (k *Keeper) Stamp(ctx context.Context, leaveOut func(name string) bool) (ra
 // hash is not git's. If an agent removed or broke the repository, the tree is identified by its
 // snapshot alone.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
-	if k.home.NoGit {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		return folder{k}.fingerprint(ctx, in)
-	}
+	index := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
 	state, seen, err := k.repo.FingerprintAndSeen(ctx, in)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.changed, k.changedAt = seen.Changed, index
 	if err != nil {
 		k.seen = seenTree{}
 		shot, failed := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
@@ -196,7 +200,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 			state.Omitted = []string{"no snapshot was kept: " + scan.Shorten(err.Error())}
 			return state, nil
 		}
-		now.shot, now.verifiedHash, now.blind = shot, k.verifiedHash(ctx, state, shot), k.isBlind(ctx)
+		now.shot, now.verifiedHash, now.blind = shot, k.verifiedHash(ctx, state, shot), k.isBlind()
 		k.seen = now
 	}
 	state.Hash = k.seen.verifiedHash
@@ -219,9 +223,6 @@ func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
 
 // Changed calls the method of the Repo.
 func (k *Keeper) Changed(ctx context.Context, baseHead string) (string, error) {
-	if k.home.NoGit {
-		return "", errNoRepository
-	}
 	return k.repo.Changed(ctx, baseHead)
 }
 
@@ -265,56 +266,61 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 	if err != nil {
 		return taken{}, fmt.Errorf("take snapshot: %w", err)
 	}
-	files.left = append(left, files.left...)
-	if err := k.keep(ctx, o, &files, repository); err != nil {
-		return taken{}, fmt.Errorf("take snapshot: %w", err)
+	files.id, files.left = k.last.id, append(left, files.left...)
+	named := k.ref(o.ref())
+	// Each run has snapshots of its own, which can be removed without those of another one.
+	if k.last.id == "" || k.last.run != o.run || k.last.tree != files.tree || k.last.repository != repository ||
+		!maps.Equal(k.last.left, files.hash) ||
+		named != "" && named != k.last.id {
+		if files.id, err = k.commit(o, files, repository); err != nil {
+			return taken{}, fmt.Errorf("take snapshot: %w", err)
+		}
+	}
+	if err := k.setRef(o.ref(), files.id); err != nil {
+		return files, err
 	}
 	k.packIfDue(ctx)
 	return files, nil
 }
 
-// keep creates the snapshot of a tree, unless the last one is the same. Its parents keep other commits
-// alive: the record of the repository, the run's previous snapshot, and the one whose ref it takes over.
-func (k *Keeper) keep(ctx context.Context, o occasion, files *taken, repository string) error {
-	named := k.named[o.ref()]
-	// Each run has snapshots of its own, which can be removed without those of another one.
-	if k.last.id != "" && k.last.run == o.run && k.last.tree == files.tree && k.last.repository == repository &&
-		maps.Equal(k.last.left, files.hash) && (named == "" || named == k.last.id) {
-		files.id = k.last.id
-		if named == files.id {
-			return nil
-		}
-		return k.point(ctx, ref{name: o.ref(), id: files.id})
-	}
+// commit creates the snapshot of a tree. Its parents keep other commits alive: the record of the
+// repository, the run's previous snapshot, and the one whose ref it takes over.
+func (k *Keeper) commit(o occasion, files taken, repository string) (string, error) {
+	message := fmt.Sprintf("%s\n\nrun %s\niteration %d", snapshotTitle, strings.Map(noControl, o.run), o.iteration)
+	message += belowLine(k.repo.Prefix) + files.hash.String()
 	var parents []string
-	for _, id := range []string{repository, k.last.id, named} {
-		if id != "" && !slices.Contains(parents, id) && (id != k.last.id || k.last.run == o.run) {
-			parents = append(parents, id)
-		}
+	if repository != "" {
+		parents = append(parents, repository)
+		message += "\nrepository " + repository
 	}
-	c, err := k.putSnapshot(ctx, header{
-		tree: files.tree, run: o.run, iteration: o.iteration, prefix: k.repo.Prefix, repository: repository, left: files.hash,
-	}, parents, time.Now())
+	if k.last.id != "" && k.last.run == o.run {
+		parents = append(parents, k.last.id)
+	}
+	if named := k.ref(o.ref()); named != "" && !slices.Contains(parents, named) {
+		parents = append(parents, named)
+	}
+	id, err := k.putCommit(files.tree, parents, time.Now(), message)
 	if err != nil {
-		return err
+		return "", err
 	}
+	k.last = header{id: id, tree: files.tree, run: o.run, repository: repository, left: files.hash}
 	// With it as HEAD, git reports only what is new.
-	if err := k.point(ctx, ref{name: "HEAD", id: c.id}, ref{name: o.ref(), id: c.id}); err != nil {
-		return err
-	}
-	k.last, files.id = c, c.id
-	return nil
+	return id, k.write("HEAD", []byte(id+"\n"))
 }
 
-// point sets refs and remembers them.
-func (k *Keeper) point(ctx context.Context, refs ...ref) error {
-	err := k.setRefs(ctx, refs...)
-	for _, one := range refs {
-		if err == nil {
-			k.named[one.name] = one.id
-		}
+// belowLine records in a snapshot where in the working tree the workspace is.
+func belowLine(prefix string) string {
+	if prefix == "" {
+		return ""
 	}
-	return err
+	return "\nbelow " + strconv.Quote(prefix)
+}
+
+func noControl(c rune) rune {
+	if c < ' ' || c == 0x7f {
+		return '_'
+	}
+	return c
 }
 
 // begin reads the state of the last harness and cleans up after it if it was killed.
@@ -325,21 +331,15 @@ func (k *Keeper) begin(ctx context.Context) error {
 	for _, name := range []string{"index.lock", "packed-refs.lock"} {
 		os.Remove(k.path(name)) // we hold the workspace's lock
 	}
-	head, err := lastTaken(ctx, k.Store)
+	head, err := os.ReadFile(k.path("HEAD"))
 	if err != nil {
 		return err
 	}
-	if head != "" {
-		if k.last, err = k.read(ctx, head); errors.Is(err, manifest.ErrNoSnapshot) {
-			err = noHead(ctx, k.Store)
+	if id := strings.TrimSpace(string(head)); manifest.ID().MatchString(id) {
+		if k.last, err = k.read(ctx, id); errors.Is(err, manifest.ErrNoSnapshot) {
+			err = k.write("HEAD", []byte("ref: refs/ralph/none\n"))
 		}
 	}
-	refs, listed := k.refs(ctx)
-	k.named = map[string]string{}
-	for _, one := range refs {
-		k.named[one.name] = one.id
-	}
-	err = cmp.Or(err, listed)
 	k.begun = err == nil
 	return err
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +12,15 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/internal/atomicfile"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
-	// packAfter is after how many snapshots a Keeper packs their objects. Each takes a block of the disk, and most
-	// also one for their folder, although they are far smaller.
-	packAfter = 32
-	// packAtEnd is how many loose objects are packed after a run: fewer are not worth the time.
+	// packAfter is how many loose objects a Keeper packs at a time, those of about thirty small changes.
+	// Each takes a block of the disk, and most also one for their folder, although they are far smaller.
+	packAfter = 128
+	// packAtEnd is how many are packed after a run: fewer are not worth the time.
 	packAtEnd = 16
 	// packLimit is the size from which a loose object stays one. Its block is no waste, and compressing
 	// it again would take longer than a run should wait.
@@ -29,8 +31,8 @@ const (
 	// mostPacks is how many small packs there are before they become one: each is searched for every
 	// object.
 	mostPacks = 16
-	// smallPacks is the size of packs that are joined.
-	smallPacks = "--batch-size=32m"
+	// smallPack is the size of a pack that is not joined any more.
+	smallPack = 32 << 20
 )
 
 // packing limits the memory and the processors that git uses to pack. The versions of a file have
@@ -42,73 +44,87 @@ var packing = []string{
 // Pack packs small objects and refs, if there are some. It is for the end of a run: the caller holds
 // the workspace's lock.
 func Pack(ctx context.Context, s *Store) error {
-	err := errors.Join(packer{s, snapshots}.pack(ctx), packer{s, history}.pack(ctx))
-	if err == nil {
-		_, err = s.run(ctx, "pack-refs", "--all", "--prune")
-	}
-	return err
+	return errors.Join(packer{s, snapshots}.pack(ctx, packAtEnd), packer{s, history}.pack(ctx, packAtEnd))
 }
 
-// packIfDue packs small objects and refs after some snapshots. If that fails, nothing is lost but space, and it is
-// tried again after some more.
-func (k *Keeper) packIfDue(ctx context.Context) {
-	if k.unpacked++; k.unpacked >= packAfter {
-		k.unpacked = 0
-		_ = Pack(ctx, k.Store) // the snapshot is complete without it
-	}
-}
-
-// packer packs the objects in one of the folders of a store: those of snapshots, or the copies of the repository's
-// own.
+// packer packs the refs of a store and the objects in one of its folders: those of snapshots, or the
+// copies of the repository's own.
 type packer struct {
 	*Store
 	folder string
 }
 
-// here runs git on the objects of the folder. It knows the copies of the repository's own by themselves, because
-// those of snapshots may be removed.
-func (p packer) here(ctx context.Context, c git.Call) (string, error) {
-	c.Env = append(c.Env, "GIT_OBJECT_DIRECTORY="+p.path(p.folder))
-	return p.call(ctx, c)
+// packIfDue packs small objects and refs if there are many. If that fails, nothing is lost but space,
+// and it is tried again when there is more to pack. Copies that were made before the first snapshot of
+// this process are left to the end of the run.
+func (k *Keeper) packIfDue(ctx context.Context) {
+	for i, folder := range []string{snapshots, history} {
+		p := packer{k.Store, folder}
+		due := max(k.packAt[i], packAfter)
+		loose := p.looseCount()
+		if folder == history && k.packAt[i] == 0 {
+			due = loose + packAfter
+		}
+		if loose >= due {
+			_ = p.pack(ctx, packAfter/2) // the snapshot is complete without it
+			due = p.looseCount() + packAfter
+		}
+		k.packAt[i] = due
+	}
 }
 
-// pack packs loose objects, if there are some. No object is missing at any time, so a process that reads meanwhile
-// finds each of them in one form or the other.
-func (p packer) pack(ctx context.Context) error {
-	loose := p.loose()
-	if len(loose) < packAtEnd {
+// looseCount estimates the number of loose objects from every sixteenth folder.
+func (p packer) looseCount() int {
+	const step = 16
+	sum := 0
+	for i := 0; i < 256; i += step {
+		entries, _ := os.ReadDir(p.path(fmt.Sprintf("%s/%02x", p.folder, i))) // a missing folder is empty
+		sum += len(entries)
+	}
+	return sum * step
+}
+
+// pack packs loose objects, if there are as many as least, and refs. No object is missing at any time,
+// so a process that reads meanwhile finds each of them in one form or the other. A kill leaves some in
+// both.
+func (p packer) pack(ctx context.Context, least int) error {
+	loose := p.packable()
+	if len(loose) < least {
 		return nil
 	}
-	if err := p.packObjects(ctx, loose[:min(len(loose), mostAtOnce)]); err != nil {
+	loose = loose[:min(len(loose), mostAtOnce)]
+	if err := p.packObjects(ctx, text.Mapped(loose, func(o looseObject) string { return o.id })); err != nil {
 		return err
 	}
-	if _, err := p.here(ctx, git.Call{Args: []string{"prune-packed", "--quiet"}}); err != nil {
-		return fmt.Errorf("remove packed objects: %w", err)
+	if err := p.removeLoose(loose); err != nil {
+		return err
+	}
+	if p.folder == history {
+		return p.joinPacks(ctx)
+	}
+	if _, err := p.run(ctx, "pack-refs", "--all", "--prune"); err != nil {
+		return fmt.Errorf("pack refs: %w", err)
 	}
 	return p.joinPacks(ctx)
 }
 
-// packObjects writes objects into a new pack. Git computes their names from what they contain: an agent may have
-// damaged one of the repository's before it was copied. Such a one stays as it is.
-func (p packer) packObjects(ctx context.Context, ids []string) error {
-	file, err := os.CreateTemp(p.path("tmp"), "pack-*")
-	if err != nil {
-		return fmt.Errorf("pack objects: %w", err)
-	}
-	defer os.Remove(file.Name())
-	args := slices.Concat(packing, []string{"pack-objects", "-q", "--stdout", "--delta-base-offset"})
-	_, err = p.feed(ctx, p.here, strings.Join(ids, "\n")+"\n", git.Call{Args: args, Out: file})
-	if err = errors.Join(err, file.Close()); git.Failed(err) && len(ids) > 1 {
-		half := len(ids) / 2
-		return errors.Join(p.packObjects(ctx, ids[:half]), p.packObjects(ctx, ids[half:]))
-	}
-	if err == nil {
-		_, err = p.here(ctx, git.Call{Args: []string{"index-pack", "--stdin", "--threads=1"}, Stdin: file.Name()})
-	}
-	if err != nil && !git.Failed(err) {
-		return fmt.Errorf("pack objects: %w", err)
+// removeLoose removes objects that are packed, and their folders where nothing is left.
+func (p packer) removeLoose(packed []looseObject) error {
+	p.folders.Lock()
+	defer p.folders.Unlock()
+	for _, o := range packed {
+		if err := os.Remove(o.path); err != nil {
+			return fmt.Errorf("remove packed object: %w", err)
+		}
+		os.Remove(filepath.Dir(o.path)) // fails as long as it has other files
 	}
 	return nil
+}
+
+// looseObject is an object in a file of its own.
+type looseObject struct {
+	id, path string
+	written  int64
 }
 
 var (
@@ -116,9 +132,9 @@ var (
 	objectFile   = text.LazyRegexp(`^(?:[0-9a-f]{38}|[0-9a-f]{62})$`)
 )
 
-// loose lists the loose objects that are worth packing.
-func (p packer) loose() []string {
-	var found []string
+// packable lists the loose objects that are worth packing, the newest first.
+func (p packer) packable() []looseObject {
+	var found []looseObject
 	folders, _ := os.ReadDir(p.path(p.folder)) // without objects there is nothing to pack
 	for _, folder := range folders {
 		if !objectFolder().MatchString(folder.Name()) {
@@ -127,47 +143,108 @@ func (p packer) loose() []string {
 		files, _ := os.ReadDir(p.path(p.folder + "/" + folder.Name()))
 		for _, file := range files {
 			info, err := file.Info()
-			if err == nil && objectFile().MatchString(file.Name()) && 0 < info.Size() && info.Size() < packLimit {
-				found = append(found, folder.Name()+file.Name())
+			if err != nil || !objectFile().MatchString(file.Name()) || info.Size() == 0 || info.Size() >= packLimit {
+				continue
+			}
+			o := looseObject{
+				id:      folder.Name() + file.Name(),
+				path:    p.path(p.folder + "/" + folder.Name() + "/" + file.Name()),
+				written: info.ModTime().UnixNano(),
+			}
+			if _, sound := inflate(o.path, o.id, p.hash()); sound || p.folder != history { // an agent wrote the original
+				found = append(found, o)
 			}
 		}
 	}
+	slices.SortFunc(found, func(a, b looseObject) int { return cmp.Compare(b.written, a.written) })
 	return found
 }
 
-// has returns which objects are in the folder, loose or packed.
-func (p packer) has(ctx context.Context, ids []string) (map[string]bool, error) {
-	args := []string{"cat-file", "--batch-check=%(objectname)"}
-	out, err := p.feed(ctx, p.here, strings.Join(ids, "\n")+"\n", git.Call{Args: args})
-	known := map[string]bool{}
-	for line := range strings.Lines(out) { // "id", or "id missing"
-		known[strings.TrimSuffix(line, "\n")] = true
+// packObjects writes objects into a new pack, which is on the disk and verified when it returns. A pack
+// that is not sound is removed: an agent may have damaged an object before it was copied.
+func (p packer) packObjects(ctx context.Context, ids []string) error {
+	pack, before := p.folder+"/pack/pack", p.packs()
+	args := slices.Concat(packing, []string{"pack-objects", "-q", "--delta-base-offset", pack})
+	name, err := p.feed(ctx, p.call, strings.Join(ids, "\n")+"\n", git.Call{Args: args})
+	if err != nil {
+		return fmt.Errorf("pack objects: %w", err)
 	}
-	return known, err
+	pack += "-" + strings.TrimSpace(name)
+	_, err = p.run(ctx, "verify-pack", pack+".idx")
+	switch {
+	case err == nil:
+		return atomicfile.SyncDir(p.path(p.folder + "/pack"))
+	case !slices.Contains(before, p.path(pack)+".pack"):
+		err = errors.Join(err, removePack(p.path(pack)))
+	}
+	return fmt.Errorf("verify pack: %w", err)
 }
 
-// joinPacks makes one pack of many small ones, apart from copies of those of the repository: these would be copied
-// again.
-func (p packer) joinPacks(ctx context.Context) error {
-	packs, _ := filepath.Glob(p.path(p.folder + "/pack/*.idx")) // the pattern is sound
-	joinable := slices.DeleteFunc(packs, func(pack string) bool {
-		_, err := os.Lstat(strings.TrimSuffix(pack, ".idx") + ".keep")
-		return err == nil
-	})
-	if len(joinable) < mostPacks {
-		return nil
-	}
-	for _, args := range [][]string{{"write"}, {"repack", smallPacks}, {"expire"}} {
-		args = slices.Concat(packing, []string{"multi-pack-index", "--object-dir=" + p.path(p.folder)}, args)
-		if _, err := p.here(ctx, git.Call{Args: args}); err != nil {
-			return fmt.Errorf("join packs: %w", err)
+// removePack removes a pack, given without its extension. The index goes first: without it git does not
+// use the pack.
+func removePack(pack string) error {
+	for _, kind := range []string{".idx", ".pack", ".rev"} {
+		if err := os.Remove(pack + kind); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove pack: %w", err)
 		}
 	}
 	return nil
 }
 
-// filesIn returns the paths of what is in a folder, none if it is missing.
-func filesIn(folder string) []string {
-	entries, _ := os.ReadDir(folder)
-	return text.Mapped(entries, func(entry fs.DirEntry) string { return filepath.Join(folder, entry.Name()) })
+// joinPacks makes one pack of many small ones.
+func (p packer) joinPacks(ctx context.Context) error {
+	small := p.smallPacks()
+	if len(small) < mostPacks {
+		return nil
+	}
+	var ids []string
+	for _, pack := range small {
+		listed, err := p.call(ctx, git.Call{Args: []string{"show-index"}, Stdin: pack + ".idx"})
+		if err != nil {
+			return fmt.Errorf("list packed objects: %w", err)
+		}
+		for line := range strings.Lines(listed) { // "offset id (sum)"
+			if fields := strings.Fields(line); len(fields) > 1 {
+				ids = append(ids, fields[1])
+			}
+		}
+	}
+	before := p.packs()
+	if err := p.packObjects(ctx, ids); err != nil {
+		return err
+	}
+	if slices.Equal(before, p.packs()) {
+		return nil // the new pack has the name, and so the objects, of an old one
+	}
+	for _, pack := range small {
+		if err := removePack(pack); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p packer) packs() []string { return packFiles(p.path(p.folder + "/pack")) }
+
+// smallPacks lists the packs that are worth joining, without their extensions. A copy of a pack that the
+// repository still has stays: it would be copied again. It removes packs without an index, which a kill
+// left of joined ones.
+func (p packer) smallPacks() []string {
+	var small []string
+	for _, file := range p.packs() {
+		if _, err := os.Lstat(strings.TrimSuffix(file, ".pack") + ".idx"); errors.Is(err, fs.ErrNotExist) {
+			os.Remove(file) // the next call tries again
+			continue
+		}
+		_, err := os.Lstat(filepath.Join(p.home.Common, "objects", "pack", filepath.Base(file)))
+		isCopy := p.folder == history && err == nil
+		if info, err := os.Lstat(file); err == nil && info.Size() < smallPack && !isCopy {
+			small = append(small, strings.TrimSuffix(file, ".pack"))
+		}
+	}
+	return small
+}
+
+func packFiles(folder string) []string {
+	return slices.DeleteFunc(filesIn(folder), func(file string) bool { return filepath.Ext(file) != ".pack" })
 }

@@ -180,6 +180,9 @@ func TestManyPacksBecomeOne(t *testing.T) {
 			pages(w, fmt.Sprintf("file%d", n), i)
 		}
 		ids = append(ids, w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: i, BaseHead: "HEAD"}).Snapshot)
+		if i == 8 { // a kill while an earlier pack was removed
+			w.Must(os.WriteFile(filepath.Join(dir, "objects", "pack", "pack-0123.pack"), []byte("rest"), 0o600))
+		}
 		w.Must(snapshot.Pack(t.Context(), k.Store))
 	}
 	packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	_ "embed"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,8 +104,12 @@ func everything(
 	head := w.Git("rev-parse", "HEAD")
 	state, err := k.Fingerprint(ctx, ralph.TreeInput{Run: "r", Iteration: 1, BaseHead: head, Claimed: true})
 	note("fingerprint", err)
-	_, _, err = k.AsCloned(ctx, state, state.Snapshot)
-	note("as cloned", err)
+	changes := make([]ralph.FileChange, 600)
+	for i := range changes {
+		changes[i] = ralph.FileChange{Name: fmt.Sprintf("f%d", i), Kind: ralph.FileChanged}
+	}
+	_, err = k.Uncommitted(ctx, changes)
+	note("uncommitted", err)
 	_, err = k.Changed(ctx, head)
 	note("changed", err)
 	_, err = repo.Ready(ctx, gitrepo.Needs{Commit: true})

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // PruneInput says which snapshots stay.
@@ -44,7 +46,7 @@ type pruner struct {
 
 func (p pruner) prune(ctx context.Context) (left int, err error) {
 	p.removeLocks()
-	all, err := p.refs(ctx)
+	all, err := p.refsOfRuns(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +68,7 @@ func (p pruner) prune(ctx context.Context) (left int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	all, err = p.refs(ctx)
+	all, err = p.refsOfRuns(ctx)
 	return len(all), err
 }
 
@@ -78,9 +80,8 @@ func (p pruner) stays(r ref) bool {
 // neededRef returns the ref of a snapshot that outlives its run.
 func neededRef(run, id string) string { return runRefs(run) + "needed-" + id }
 
-// refs lists the refs of snapshots.
-func (s *Store) refs(ctx context.Context) ([]ref, error) {
-	out, err := s.run(ctx, "for-each-ref", refFormat, "refs/ralph/")
+func (p pruner) refsOfRuns(ctx context.Context) ([]ref, error) {
+	out, err := p.run(ctx, "for-each-ref", refFormat, "refs/ralph/")
 	return parseRefs(out), err
 }
 
@@ -118,7 +119,7 @@ func (p pruner) nameNeeded(ctx context.Context, all, gone []ref) ([]string, erro
 		}
 		name := neededRef(c.run, id)
 		if err == nil {
-			err = p.setRefs(ctx, ref{name: name, id: id})
+			err = p.setRef(name, id)
 		}
 		if err != nil {
 			return nil, err
@@ -131,14 +132,14 @@ func (p pruner) nameNeeded(ctx context.Context, all, gone []ref) ([]string, erro
 // dropRefs removes refs, and HEAD if it leads to the snapshot of a run that is gone: the next snapshot
 // then continues from none.
 func (p pruner) dropRefs(ctx context.Context, gone []ref) error {
-	head, err := lastTaken(ctx, p.Store)
-	if err != nil {
+	head, err := os.ReadFile(p.path("HEAD"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if head != "" {
-		last, err := p.read(ctx, head)
+	if id := strings.TrimSpace(string(head)); manifest.ID().MatchString(id) {
+		last, err := p.read(ctx, id)
 		if err != nil || last.run != restoring && !p.Keeps(last.run) {
-			if err := noHead(ctx, p.Store); err != nil {
+			if err := p.write("HEAD", []byte("ref: refs/ralph/none\n")); err != nil {
 				return err
 			}
 		}
@@ -154,17 +155,56 @@ func (p pruner) dropRefs(ctx context.Context, gone []ref) error {
 	return err
 }
 
-// collect packs all that refs and the index lead to, and removes everything else.
+// collect packs all that refs and the index lead to, and removes everything else. Git only adds a pack:
+// if this process is killed, a git that goes on for a moment deletes nothing that a new run may use.
 func (p pruner) collect(ctx context.Context) error {
-	for _, args := range [][]string{
-		{"pack-refs", "--all", "--prune"}, slices.Concat(packing, []string{"repack", "-a", "-d", "-l", "-q"}),
-		{"prune", "--expire=now"},
-	} {
-		if _, err := p.run(ctx, args...); err != nil {
+	if _, err := p.run(ctx, "pack-refs", "--all", "--prune"); err != nil {
+		return err
+	}
+	old := p.objectFiles()
+	args := slices.Concat(packing, []string{
+		"pack-objects", "-q", "--all", "--indexed-objects", "--local", "--non-empty", "--delta-base-offset",
+		"objects/pack/pack",
+	})
+	made, err := p.feed(ctx, p.call, "", git.Call{Args: args})
+	if err != nil {
+		return err
+	}
+	name := "pack-" + strings.TrimSpace(made) + "."
+	for _, file := range old {
+		if strings.HasPrefix(filepath.Base(file), name) {
+			continue
+		}
+		if err := os.Remove(file); err != nil {
 			return err
+		}
+		if dir := filepath.Dir(file); filepath.Base(dir) != "pack" {
+			os.Remove(dir) // fails as long as it has other files
 		}
 	}
 	return os.Remove(p.path(pruning))
+}
+
+// objectFiles lists the files of all objects, and what killed processes left beside them. Indexes come
+// first: without its index git does not use a pack.
+func (p pruner) objectFiles() []string {
+	files := filesIn(p.path("objects/pack"))
+	isIndex := func(file string) bool { return filepath.Ext(file) == ".idx" }
+	packs := slices.DeleteFunc(slices.Clone(files), isIndex)
+	files = append(slices.DeleteFunc(files, func(file string) bool { return !isIndex(file) }), packs...)
+	folders, _ := os.ReadDir(p.path("objects")) // without objects there is nothing to remove
+	for _, folder := range folders {
+		if objectFolder().MatchString(folder.Name()) {
+			files = append(files, filesIn(p.path("objects/"+folder.Name()))...)
+		}
+	}
+	return files
+}
+
+// filesIn returns the paths of what is in a folder, none if it is missing.
+func filesIn(folder string) []string {
+	entries, _ := os.ReadDir(folder)
+	return text.Mapped(entries, func(entry fs.DirEntry) string { return filepath.Join(folder, entry.Name()) })
 }
 
 // removeLocks removes what a killed git left: its locks, and packs that it did not finish.

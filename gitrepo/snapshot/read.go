@@ -36,7 +36,7 @@ func (c header) listed() string { return c.tree + " " + c.prefix }
 // listing lists the files of a snapshot, named relative to the workspace and sorted.
 func (s *Store) listing(ctx context.Context, c header) ([]manifest.Entry, error) {
 	return s.listings.List(c.listed(), func() ([]manifest.Entry, error) {
-		all, err := s.files(ctx, c.tree, c.prefix)
+		all, err := s.files(ctx, c.tree)
 		return below(c.prefix, all), err
 	})
 }
@@ -95,7 +95,7 @@ func (s *Store) Extract(ctx context.Context, id, dir string, names []string) err
 	if err != nil {
 		return err
 	}
-	return manifest.Extract(ctx, s, files, dir, names)
+	return manifest.Extract(ctx, looseFirst{s}, files, dir, names)
 }
 
 // Changes lists the files that differ between two snapshots. Files that were too large for them are
@@ -181,12 +181,6 @@ func (s *Store) compareListings(ctx context.Context, from, to header) ([]manifes
 	return manifest.Compare(before, after), nil
 }
 
-// editsHere returns how two trees differ in the workspace.
-func (k *Keeper) editsHere(ctx context.Context, from, to string) ([]manifest.Edit, error) {
-	all, err := k.edits(ctx, from, to)
-	return slices.DeleteFunc(all, func(e manifest.Edit) bool { return !strings.HasPrefix(e.Name, k.repo.Prefix) }), err
-}
-
 func (s *Store) edits(ctx context.Context, from, to string, env ...string) ([]manifest.Edit, error) {
 	args := []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", from, to}
 	out, err := s.call(ctx, git.Call{Args: args, Env: env})
@@ -256,15 +250,8 @@ func withoutIDs(diff string) string {
 
 // Between summarizes the changes from one snapshot to another, as Changed does.
 func (s *Store) Between(ctx context.Context, from, to string) (string, error) {
-	c, err := s.read(ctx, to)
-	out := ""
-	if err == nil {
-		args := []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "-z"}
-		if c.prefix != "" {
-			args = append(args, "--relative="+c.prefix)
-		}
-		out, err = s.run(ctx, append(args, from, to)...)
-	}
+	out, err := s.run(ctx, "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat",
+		"-z", from, to)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}

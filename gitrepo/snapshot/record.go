@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
@@ -25,47 +25,9 @@ type repository struct {
 	refs    []ref
 }
 
-// ref is a branch, a tag, or another name for a commit.
-type ref struct {
-	name   string
-	id     string
-	target string // of a symbolic one
-}
-
-const refFormat = "--format=%(objectname) %(refname) %(symref)"
-
-// parseRefs reads what git prints in refFormat.
-func parseRefs(text string) []ref {
-	var refs []ref
-	for line := range strings.Lines(text) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
-		if len(fields) == 3 {
-			refs = append(refs, ref{id: fields[0], name: fields[1], target: fields[2]})
-		}
-	}
-	return refs
-}
-
-// headOf returns the content of HEAD. Where refs are not stored in files, it asks git.
-func headOf(ctx context.Context, r *gitrepo.Repo) (string, error) {
-	text, known := scan.ReadSmall(filepath.Join(r.GitDir, "HEAD"))
-	head := strings.TrimSpace(string(text))
-	if known && head != "" && head != "ref: refs/heads/.invalid" {
-		return head, nil
-	}
-	if name, err := r.Ask(ctx, "symbolic-ref", "-q", "HEAD"); err == nil {
-		return "ref: " + strings.TrimSpace(name), nil
-	}
-	id, err := r.Ask(ctx, "rev-parse", "--verify", "HEAD")
-	return strings.TrimSpace(id), err
-}
-
 // record saves what is needed to restore the repository, and copies its objects so that they survive
 // it. It returns the record's name and what was left out.
 func (k *Keeper) record(ctx context.Context) (id string, left []string) {
-	if k.home.NoGit {
-		return "", nil
-	}
 	now, err := k.look(ctx)
 	if err != nil {
 		return "", []string{"the repository's branches are not in the snapshot: " + scan.Shorten(err.Error())}
@@ -73,21 +35,23 @@ func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 	if err := k.write("info/exclude", now.exclude); err != nil {
 		left = append(left, "the repository's info/exclude was not applied: "+err.Error())
 	}
-	if k.recordOf == nil || !k.recordOf.same(now) {
-		k.recordOf, k.recordID = &now, ""
-		k.recordID, err = putFolder(ctx, k.Store, []named{
-			{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()},
-			{"shallow", now.shallow},
-		})
-	}
+	id, err = k.putFolder([]named{
+		{
+			"config",
+			now.config,
+		},
+		{"exclude", now.exclude},
+		{"head", []byte(now.head + "\n")},
+		{"refs", now.refText()},
+		{"shallow", now.shallow},
+	})
 	if err != nil {
-		k.recordOf = nil
 		return "", append(left, "the repository's branches are not in the snapshot: "+err.Error())
 	}
-	if err := k.link(ctx, now.sum()); err != nil {
+	if err := k.link(now.sum()); err != nil {
 		left = append(left, "the repository's history is not in the snapshot: "+err.Error())
 	}
-	return k.recordID, left
+	return id, left
 }
 
 // look reads the current state of the repository.
@@ -96,18 +60,12 @@ func (k *Keeper) look(ctx context.Context) (repository, error) {
 	now := repository{config: r.Config()}
 	now.exclude, _ = scan.ReadSmall(filepath.Join(k.home.Common, "info", "exclude"))
 	now.shallow, _ = scan.ReadSmall(filepath.Join(k.home.Common, "shallow"))
-	refs, err := r.Ask(ctx, "for-each-ref", refFormat)
-	if err != nil {
-		return now, fmt.Errorf("read refs: %w", err)
+	var err error
+	if now.refs, err = k.refs.read(ctx, k.home, r); err != nil {
+		return now, err
 	}
-	now.refs = parseRefs(refs)
 	now.head, err = headOf(ctx, r)
 	return now, err
-}
-
-func (r repository) same(as repository) bool {
-	return r.sum() == as.sum() && bytes.Equal(r.config, as.config) && bytes.Equal(r.exclude, as.exclude) &&
-		bytes.Equal(r.shallow, as.shallow)
 }
 
 func (r repository) refText() []byte {
@@ -150,7 +108,7 @@ func (s *Store) recordedFile(ctx context.Context, c header, name string) ([]byte
 
 // link copies the repository's objects, unless its refs are unchanged since the last time. It writes
 // down what it did, because visiting every object costs as much as a snapshot.
-func (k *Keeper) link(ctx context.Context, at string) error {
+func (k *Keeper) link(at string) error {
 	if k.linkedAt == at {
 		return k.unlinked
 	}
@@ -158,9 +116,7 @@ func (k *Keeper) link(ctx context.Context, at string) error {
 		k.linkedAt, k.unlinked = at, nil
 		return nil
 	}
-	err := git.CopyObjects(filepath.Join(k.home.Common, "objects"), k.path(history), git.CopyInput{
-		Limit: git.CopyLimit, Has: func(ids []string) (map[string]bool, error) { return packer{k.Store, history}.has(ctx, ids) },
-	})
+	err := git.CopyObjects(filepath.Join(k.home.Common, "objects"), k.path(history), git.CopyLimit)
 	if err == nil {
 		err = k.write("linked", []byte(at))
 	}
@@ -169,10 +125,10 @@ func (k *Keeper) link(ctx context.Context, at string) error {
 }
 
 // trackedIgnored lists files that the user's repository tracks though it ignores them, if there may
-// be more than last time.
-func (k *Keeper) trackedIgnored(ctx context.Context) []string {
+// be more than last time. fresh are new files that git does not ignore.
+func (k *Keeper) trackedIgnored(ctx context.Context, fresh []string) []string {
 	now := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
-	if k.home.NoGit || k.forced != nil && now == k.index {
+	if k.forced != nil && (now == k.index || k.knowsTracked(fresh)) {
 		return nil
 	}
 	args := []string{
@@ -198,4 +154,19 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 		}
 	}
 	return more
+}
+
+// knowsTracked reports whether every file that the user's repository tracks is in the index of the snapshots or among
+// these.
+func (k *Keeper) knowsTracked(names []string) bool {
+	theirs, readable := readIndex(filepath.Join(k.home.GitDir, "index"), k.hash())
+	own, alsoReadable := readIndex(k.path("index"), k.hash())
+	if !readable || !alsoReadable {
+		return false
+	}
+	known := manifest.NameSet(names)
+	for _, file := range own.Files {
+		known[file.Name] = true
+	}
+	return !slices.ContainsFunc(theirs.Files, func(file git.IndexFile) bool { return !known[file.Name] })
 }

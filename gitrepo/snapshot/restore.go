@@ -62,7 +62,7 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 		if in.Git {
 			return manifest.Restored{}, notRestorable("branches are restored in their repository, not in another folder")
 		}
-		return export(ctx, k.Store, target, in.To)
+		return k.export(ctx, target, in.To)
 	}
 	if target.prefix != k.home.Prefix {
 		return manifest.Restored{}, notRestorable(
@@ -125,8 +125,6 @@ func (r *restore) run(ctx context.Context) error {
 	err := r.restoreFiles(ctx)
 	if err == nil && r.git {
 		err = r.restoreGit(ctx)
-	} else if r.keeper.home.NoGit {
-		// there was no repository
 	} else if _, gone := os.Lstat(filepath.Join(r.keeper.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
 		r.done.Note("the repository itself is gone: restore it with --git")
 	}
@@ -144,7 +142,7 @@ func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	edits, err := k.editsHere(ctx, before.tree, r.target.tree)
+	edits, err := k.edits(ctx, before.tree, r.target.tree)
 	if err != nil {
 		return taken{}, err
 	}
@@ -213,7 +211,7 @@ func walkAll(top *os.Root, folder string) []string {
 // restoreFiles deletes and writes the files that differ.
 func (r *restore) restoreFiles(ctx context.Context) error {
 	k, done := r.keeper, &r.done
-	edits, err := k.editsHere(ctx, r.before.tree, r.target.tree)
+	edits, err := k.edits(ctx, r.before.tree, r.target.tree)
 	if err != nil {
 		return err
 	}
@@ -260,7 +258,7 @@ func (r *restore) verify(ctx context.Context) error {
 	if now.tree == r.target.tree {
 		return nil
 	}
-	edits, err := k.editsHere(ctx, r.target.tree, now.tree)
+	edits, err := k.edits(ctx, r.target.tree, now.tree)
 	if err != nil {
 		return err
 	}
@@ -288,7 +286,7 @@ func (r *restore) verify(ctx context.Context) error {
 }
 
 // export writes the files of a snapshot into a folder.
-func export(ctx context.Context, s *Store, from header, to string) (manifest.Restored, error) {
+func (s *Store) export(ctx context.Context, from header, to string) (manifest.Restored, error) {
 	var done manifest.Restored
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return done, fmt.Errorf("restore to folder: %w", err)

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +20,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
-	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
@@ -44,7 +44,9 @@ type Store struct {
 
 	listings manifest.Listings
 
-	headers headerCache
+	folders sync.Mutex // held while a folder of loose objects is created or removed
+
+	commitTexts textCache // of packed commits
 }
 
 var _ ralph.Snapshots = (*Store)(nil)
@@ -58,7 +60,6 @@ type home struct {
 	Format   string `json:"object_format"`
 	DotGit   string `json:"dot_git,omitempty"` // the content of .git if it is a file
 	Excludes string `json:"excludes,omitempty"`
-	NoGit    bool   `json:"no_git,omitempty"` // the workspace is in no repository
 }
 
 // workspace returns the folder that the snapshots are of.
@@ -94,29 +95,7 @@ func Open(git git.Program, gitDir string) (*Store, error) {
 		return nil, fmt.Errorf("open snapshots: %w", err)
 	}
 	s.git.Timeout = cmp.Or(s.git.Timeout, snapshotTimeout)
-	s.git.Watched = []string{s.home.Common, s.home.GitDir}
 	return s, nil
-}
-
-// begin prepares the folder to keep snapshots of its home.
-func (s *Store) begin(g git.Program) error {
-	before, err := Open(g, s.dir)
-	if err == nil && before.home.Format != s.home.Format {
-		return fmt.Errorf(
-			"keep snapshots in %s: it has snapshots of a %s repository, but this is a %s repository; move the folder away",
-			s.dir, before.home.Format, s.home.Format)
-	}
-	if err == nil && (before.home.Prefix != s.home.Prefix || before.home.NoGit != s.home.NoGit) {
-		// The files had other names, or others were ignored: old snapshots stay, but there is none to continue from.
-		if err := errors.Join(os.RemoveAll(s.path("index")), os.RemoveAll(s.path("HEAD"))); err != nil {
-			return fmt.Errorf("keep snapshots: %w", err)
-		}
-	}
-	if err := s.make(); err != nil {
-		return fmt.Errorf("keep snapshots: %w", err)
-	}
-	scan.Empty(s.path("tmp")) // a killed harness may have left files there
-	return nil
 }
 
 // existing returns the folder itself or its nearest existing parent.
@@ -141,7 +120,7 @@ func (s *Store) make() error {
 		return err
 	}
 	for _, file := range []named{
-		{"config", []byte(configuration(s))},
+		{"config", []byte(s.configuration())},
 		{"info/attributes", []byte(exactBytes)},
 		{"objects/info/alternates", []byte("../" + history + "\n")},
 		{homeFile, append(about, '\n')},
@@ -173,12 +152,12 @@ const exactBytes = "* -text !eol !crlf !ident !filter !working-tree-encoding !di
 
 // configuration returns the whole configuration of the folder. It disables git's garbage collection
 // and maintenance.
-func configuration(s *Store) string {
+func (s *Store) configuration() string {
 	version, extensions := 0, ""
 	if s.home.Format != "sha1" {
 		version, extensions = 1, "[extensions]\n\tobjectFormat = "+s.home.Format+"\n"
 	}
-	return fmt.Sprintf(`[core]
+	text := fmt.Sprintf(`[core]
 	repositoryFormatVersion = %d
 	bare = true
 	fileMode = true
@@ -201,6 +180,11 @@ func configuration(s *Store) string {
 [maintenance]
 	auto = false
 `, version, strings.ReplaceAll(os.DevNull, `\`, `\\`), extensions)
+	if runtime.GOOS != "windows" && runtime.GOOS != "darwin" {
+		// Allow names that are special only on other systems, such as git~1.
+		text += "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n"
+	}
+	return text
 }
 
 // environment makes git use only the folder's own configuration. Unlike in the user's repository,
@@ -259,7 +243,6 @@ type header struct {
 	id         string
 	tree       string
 	run        string
-	iteration  int    // not read again
 	prefix     string // of the workspace below the top
 	repository string // the commit with the record of the repository; "" if there is none
 	left       manifest.Hashes
@@ -269,23 +252,21 @@ func (s *Store) read(ctx context.Context, id string) (header, error) {
 	if !manifest.ID().MatchString(id) {
 		return header{}, fmt.Errorf("read snapshot %q: %w", id, ErrNoSnapshot)
 	}
-	if c, known := s.headers.get(id); known {
-		return c, nil
+	text, known := s.loose("commit", id)
+	if !known {
+		var err error
+		text, err = s.commitTexts.get(id, func() (string, error) { return s.run(ctx, "cat-file", "commit", id) })
+		if git.Failed(err) {
+			err = fmt.Errorf("%w: %w", ErrNoSnapshot, err)
+		}
+		if err != nil {
+			return header{}, fmt.Errorf("read snapshot %s: %w", id, err)
+		}
 	}
-	text, err := s.run(ctx, "cat-file", "commit", id)
-	if git.Failed(err) || err == nil && !strings.Contains(text, "\n\n"+snapshotTitle) { // one of the user's commits
-		err = errors.Join(ErrNoSnapshot, err)
-	}
-	if err != nil {
-		return header{}, fmt.Errorf("read snapshot %s: %w", id, err)
-	}
-	c := parseHeader(id, text)
-	s.headers.put(c)
-	return c, nil
-}
-
-func parseHeader(id, text string) header {
 	c := header{id: id}
+	if !strings.Contains(text, "\n\n"+snapshotTitle) { // one of the user's commits
+		return header{}, fmt.Errorf("read snapshot %s: %w", id, ErrNoSnapshot)
+	}
 	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch word {
@@ -301,62 +282,37 @@ func parseHeader(id, text string) header {
 			c.prefix, _ = strconv.Unquote(rest)
 		}
 	}
-	return c
+	return c, nil
 }
 
-// message returns the text of a snapshot's commit.
-func (c header) message() string {
-	text := snapshotTitle + "\n\nrun " + strings.Map(noControl, c.run)
-	if c.iteration > 0 {
-		text += fmt.Sprintf("\niteration %d", c.iteration)
-	}
-	if c.prefix != "" {
-		text += "\nbelow " + strconv.Quote(c.prefix)
-	}
-	text += c.left.String()
-	if c.repository != "" {
-		text += "\nrepository " + c.repository
-	}
-	return text
+// textCache keeps the texts of some commits: a run asks for its base again and again.
+type textCache struct {
+	mu    sync.Mutex
+	texts map[string]string
 }
 
-func noControl(c rune) rune {
-	if c < ' ' || c == 0x7f {
-		return '_'
-	}
-	return c
-}
-
-// headerCache keeps some headers: a run asks for its base again and again.
-type headerCache struct {
-	mu   sync.Mutex
-	kept map[string]header
-}
-
-func (c *headerCache) get(id string) (header, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	kept, known := c.kept[id]
-	return kept, known
-}
-
-func (c *headerCache) put(h header) {
+// get returns the text of a commit, and calls read if it is not cached.
+func (c *textCache) get(id string, read func() (string, error)) (string, error) {
 	const most = 64
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.kept == nil || len(c.kept) == most {
-		c.kept = map[string]header{}
+	if text, known := c.texts[id]; known {
+		return text, nil
 	}
-	c.kept[h.id] = h
+	text, err := read()
+	if err != nil {
+		return "", err
+	}
+	if c.texts == nil || len(c.texts) == most {
+		c.texts = map[string]string{}
+	}
+	c.texts[id] = text
+	return text, nil
 }
 
-// files lists the files of a snapshot's tree below a prefix.
-func (s *Store) files(ctx context.Context, tree, prefix string) ([]manifest.Entry, error) {
-	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree}
-	if prefix != "" {
-		args = append(args, "--", prefix)
-	}
-	out, err := s.run(ctx, args...)
+// files lists the files of a snapshot's tree.
+func (s *Store) files(ctx context.Context, tree string) ([]manifest.Entry, error) {
+	out, err := s.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
 	if err != nil {
 		return nil, fmt.Errorf("list snapshot: %w", err)
 	}

@@ -43,7 +43,7 @@ func (s *switching) leaveRules(ctx context.Context) error {
 // ignore, and that it does not contain. If there are too many files to check, it reports true.
 func (s *switching) hiding(ctx context.Context) (bool, error) {
 	k := s.keeper
-	out, err := k.ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--",
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--",
 		k.home.pathspec())
 	if err != nil {
 		if errors.Is(err, git.ErrTooMuch) {
@@ -59,7 +59,7 @@ func (s *switching) hiding(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	files, err := k.files(ctx, s.to.tree, k.repo.Prefix)
+	files, err := k.files(ctx, s.to.tree)
 	if err != nil {
 		return false, err
 	}
@@ -186,7 +186,7 @@ func (s *switching) ignored(ctx context.Context, edits []manifest.Edit) (map[str
 	if err != nil {
 		return nil, err
 	}
-	out, err := k.ask(ctx, "ls-files", "-z", "--cached", "--full-name", "--", k.home.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--cached", "--full-name", "--", k.home.pathspec())
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +294,7 @@ func (s *switching) keepDone(ctx context.Context, stayed []string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return deriveTree(ctx, s.keeper.Store, s.from, tree, "planned")
+	return s.keeper.derive(s.from, tree, "planned")
 }
 
 // below returns names relative to the workspace.

@@ -30,7 +30,7 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 		if again := renew(ctx); again != nil {
 			return got, errors.Join(err, again)
 		}
-		k.forced, k.always.taken, k.whole = nil, "", false
+		k.forced, k.always.taken = nil, ""
 		got, err = k.copyChanged(ctx, o)
 	}
 	return got, err
@@ -41,10 +41,10 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 // where the file itself is enough. It does not take over git's cached file state, because the
 // repository may convert files.
 func (k *Keeper) ensureIndex(ctx context.Context) error {
-	if _, err := os.Lstat(k.path("index")); err == nil || k.home.NoGit {
+	if _, err := os.Lstat(k.path("index")); err == nil {
 		return nil
 	}
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", ":(top)")
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", k.home.pathspec())
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -63,8 +63,7 @@ func (k *Keeper) ensureIndex(ctx context.Context) error {
 	if entries.Len() == 0 {
 		return nil
 	}
-	_, err = k.updateIndex(ctx, entries.String(), "--index-info")
-	return err
+	return k.updateIndex(ctx, entries.String(), "--index-info")
 }
 
 // renewIndex rebuilds the index from the last snapshot, or from the user's index.
@@ -101,7 +100,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx), o.also)
+	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx, found.Fresh), o.also)
 	looks, due := k.always.due(k.repo.Top)
 	if o.fullScan {
 		due = slices.Concat(due, k.hiddenWrites(ctx, manifest.NameSet(found.Gone)))
@@ -113,9 +112,6 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	}
 	defer top.Close()
 	load := manifest.Select(top, found)
-	load.Left = slices.DeleteFunc(load.Left, func(out manifest.LeftOut) bool {
-		return !strings.HasPrefix(out.Name, k.repo.Prefix) // of no matter beside the workspace
-	})
 	for _, name := range due {
 		if _, due := slices.BinarySearch(load.Take, name); due { // make git read a file that looks unchanged
 			load.Gone = append(load.Gone, name)
@@ -124,7 +120,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err := k.takeOver(ctx, &load); err != nil {
 		return taken{}, err
 	}
-	k.always.taken, k.whole = looks, true
+	k.always.taken = looks
 	got := taken{
 		tree: k.last.tree,
 		left: append(found.Left, load.Sentences()...),
@@ -138,19 +134,14 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	return got, err
 }
 
-// differences looks at the whole working tree once in a process, so that a checkout can be made of a snapshot, and then
-// only at the workspace.
 func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
 	var warned git.Head
-	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--"}
-	if k.whole {
-		args = append(args, k.home.pathspec())
-	}
+	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", k.home.pathspec()}
 	out, err := k.inTree(ctx, git.Call{Args: args, Warned: &warned})
 	if err != nil {
 		return manifest.Differences{}, err
 	}
-	var d manifest.Differences
+	d := manifest.Differences{ByGit: true}
 	for line := range strings.Lines(warned.String()) {
 		if what, ok := strings.CutPrefix(line, "warning: could not open directory "); ok {
 			d.Left = append(d.Left, "a folder cannot be read and is not in the snapshot: "+scan.Shorten(what))
@@ -221,7 +212,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 	// Deletions come first: they make room for files below the same name. A deleted file may still
 	// exist as something else, or seem to exist behind a link.
 	if len(l.Gone) > 0 {
-		if _, err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
+		if err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
 			return err
 		}
 	}
@@ -230,12 +221,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 		if len(names) == 0 {
 			return nil
 		}
-		said, err := k.updateIndex(ctx, joined(names), "--add", "--remove", "--replace", "--stdin")
-		for _, name := range names { // such as git~1
-			if err == nil && strings.Contains(said, "Ignoring path "+name+"\n") {
-				l.Leave(name, "git does not accept a file of that name")
-			}
-		}
+		err := k.updateIndex(ctx, joined(names), "--add", "--remove", "--replace", "--stdin")
 		failed, refused := errors.AsType[*git.Failure](err)
 		switch {
 		case !refused:
@@ -252,11 +238,9 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 	return put(l.Take)
 }
 
-// updateIndex returns what git warns of.
-func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) (string, error) {
-	var warned git.Head
-	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...), Warned: &warned})
-	return warned.String(), err
+func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) error {
+	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...)})
+	return err
 }
 
 func joined(names []string) string { return strings.Join(names, "\x00") + "\x00" }

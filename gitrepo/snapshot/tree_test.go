@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -87,4 +88,43 @@ func TestALostObjectBesideAChange(t *testing.T) {
 	w.Write("folder/a", "changed\n")
 	holds(w, k, snapshotOf(w, k), treeOf(w))
 	w.Git("--git-dir="+dir, "fsck", "--full", "--strict")
+}
+
+// TestStoredFindsWhatGitFinds: every object of a repository, loose, packed or borrowed, and no other.
+func TestStoredFindsWhatGitFinds(t *testing.T) {
+	w := gittest.NewRepo(t)
+	for i := range 600 {
+		w.Write(fmt.Sprintf("file%d", i), fmt.Sprintln(i))
+	}
+	w.Commit()
+	w.Git("repack", "-adq")
+	w.Git("clone", "-qs", ".", "borrower")
+	b := w.At("borrower")
+	b.Write("packed", "packed\n")
+	b.Commit()
+	b.Git("repack", "-dlq")
+	b.Write("loose", "loose\n")
+	b.Commit()
+	stored := git.OpenStored(b.Path(".git/objects"))
+	defer stored.Close()
+	list := b.Git("cat-file", "--batch-all-objects", "--batch-check=%(objectname)")
+	if count := strings.Count(list, "\n"); count < 600 {
+		t.Fatalf("git lists %d objects", count)
+	}
+	for _, name := range strings.Fields(list) {
+		id := decoded(w, name)
+		id[len(id)-1] ^= 1
+		neighbor := stored.Has(id)
+		id[len(id)-1] ^= 1
+		if !stored.Has(id) || neighbor {
+			t.Errorf("%s: found %v, and its neighbor %v", name, stored.Has(id), neighbor)
+		}
+	}
+}
+
+func decoded(w gittest.Workspace, id string) []byte {
+	w.Helper()
+	raw, err := hex.DecodeString(id)
+	w.Must(err)
+	return raw
 }

@@ -29,7 +29,6 @@ type Places struct {
 	Snapshots string           // git folder for snapshots
 	Run       string           // the run's folder
 	Views     string           // files of open views
-	Ground    string           // what views are made of, kept across runs
 	Proofs    string           // results of checks at the base
 	Around    string           // original files from outside the workspace
 	Before    pristine.Earlier // those of the last run, if it did not prove its work
@@ -38,7 +37,6 @@ type Places struct {
 	Rows      string           // results of checks for the next run; "" keeps none, and uses none
 	LastRows  string           // those of the last run in the workspace; "" if there are none
 	RowsSum   string           // digest of LastRows, from the log of that run
-	Trusted   TrustedPlaces
 }
 
 // lacksGit reports whether the workspace is a repository, and only git is missing.
@@ -172,9 +170,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 		return nil, err
 	}
 	shell.Wall, shell.WallFailed, shell.Hides, shell.Keeps = wall.enter, wall.failed, wall.hides, wall.keeps
-	all := []loop.Option{
-		loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about), loop.WithCommit(p.Commit),
-	}
+	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, loop.WithWorktree(*p.Request.Worktree))
 	}
@@ -182,11 +178,6 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...l
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := trusting(ctx, p, places, tree)
-	if err != nil {
-		return nil, err
-	}
-	all = append(all, trusted...)
 	parts, err := p.keepers(ctx, places, tree)
 	if err != nil {
 		return nil, err
@@ -263,8 +254,8 @@ func (r Request) agreed() func(string) bool {
 }
 
 // keptTree returns the workspace's tree, with snapshots. Without the snapshot of a run's base, changes
-// to protected files would go unnoticed. So if it cannot be kept, it is kept in another folder and without the
-// repository, and if that fails as well, the run does not start.
+// to protected files would go unnoticed. So if git cannot keep it, it is kept without git, and if
+// that fails as well, the run does not start.
 func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) {
 	if places.Snapshots == "" {
 		return p.Workspace.Tree, nil
@@ -272,7 +263,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 	// git may ignore a list that an agent leaves for the next run
 	tree, err := p.Workspace.Keep(ctx, places.Snapshots, append(p.Literal(), plan.Places...))
 	if err == nil {
-		err = keepsBase(ctx, p, tree)
+		err = p.keepsBase(ctx, tree)
 	}
 	if err == nil {
 		return tree, nil
@@ -283,17 +274,14 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 			Hint: "set RALPH_STATE_DIR to a folder outside of it, or work in another folder",
 		}
 	}
-	if errors.Is(err, gitrepo.ErrNoGit) {
-		return nil, &Missing{Program: "git", Hint: "snapshots of the workspace need it"}
-	}
 	if p.Workspace.Repo != nil && ctx.Err() == nil {
 		plain, failed := p.Workspace.KeepPlain(places.Snapshots)
 		if failed == nil {
-			failed = keepsBase(ctx, p, plain)
+			failed = p.keepsBase(ctx, plain)
 		}
 		if failed == nil {
-			p.notice("plain_snapshots", fmt.Sprintf("snapshots are kept in another folder, so ralph restore and "+
-				"ralph diff cannot use them: %v", err))
+			p.notice("plain_snapshots", fmt.Sprintf("snapshots are kept without git, so ralph restore and ralph diff "+
+				"cannot use them: %v", err))
 			return plain, nil
 		}
 	}
@@ -303,7 +291,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) (ralph.Tree, error) 
 
 // keepsBase reports an error unless the base of the run is among the snapshots. A new run takes a
 // snapshot, which is its base.
-func keepsBase(ctx context.Context, p *Plan, tree ralph.Tree) error {
+func (p *Plan) keepsBase(ctx context.Context, tree ralph.Tree) error {
 	if p.Resumed {
 		if p.Base == "" {
 			return nil // nothing can be proven in this run
@@ -315,22 +303,7 @@ func keepsBase(ctx context.Context, p *Plan, tree ralph.Tree) error {
 	if err == nil && state.Snapshot == "" {
 		err = errors.New(strings.Join(state.Omitted, "; "))
 	}
-	p.now = state
 	return err
-}
-
-// trusting returns the options for the tree that a person trusts, which a new run begins with.
-func trusting(ctx context.Context, p *Plan, places Places, tree ralph.Tree) ([]loop.Option, error) {
-	trusted, err := openTrusted(p, places, tree)
-	if err != nil || trusted == nil {
-		return nil, err
-	}
-	options := []loop.Option{loop.WithTrustedTree(trusted)}
-	if p.Resumed || p.Commit != "" { // it has begun, or the loop finds out what is committed
-		return options, nil
-	}
-	lists, err := trusted.adoptList(ctx, p.now, filepath.Dir(places.Run))
-	return append(options, loop.WithForeignLists(lists)), err
 }
 
 // proof returns the options that examine the work where the agent cannot reach it.

@@ -46,7 +46,6 @@ type Request struct {
 	Protected  []string            // what a resumed run protects; nil detects it
 	Base       string              // the snapshot of a resumed run's base; "" if it has none
 	Tests      *ralph.TestsWritten // tests that a resumed run was given; nil if there are none
-	Commit     string              // the last commit, if the agent of a session sets the goal; otherwise ""
 	Session    string              // the agent is a live session of this name, which Ralph does not start; "" if not
 	Mask       *secrets.Masker     // of the user's secrets; set by MaskSecrets
 	Begun      map[string]int      // conversations that a resumed run has begun with models, by role: worker, evaluator
@@ -66,11 +65,10 @@ type Plan struct {
 	list       *plan.List    // before the run; nil without one, and in a resumed run
 
 	protect   protect.Rules
-	hiddenDir string          // "" without one
-	evaluator *chosenAgent    // nil without one
-	author    *chosenAgent    // writes acceptance tests; nil without one
-	run       string          // the run's id, once it has one
-	now       ralph.TreeState // the workspace when a new run begins
+	hiddenDir string       // "" without one
+	evaluator *chosenAgent // nil without one
+	author    *chosenAgent // writes acceptance tests; nil without one
+	run       string       // the run's id, once it has one
 }
 
 // Prepare finds everything that the run needs. Its errors say what is missing and how to fix it.
@@ -139,7 +137,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		if p.lacksGit() {
 			why = "git is not on PATH"
 		}
-		p.notice("no_git", why+": no commits or worktrees, and gate.unfinished is off")
+		p.notice("no_git", why+": no commits, worktrees or snapshots, and gate.unfinished is off")
 		p.Policy.Unfinished = ralph.UnfinishedOff
 	}
 	return p, nil

@@ -18,7 +18,6 @@ import (
 	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
-	"github.com/ralphloop/ralph/internal/proof/inputs"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/internal/text"
@@ -186,6 +185,7 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 		Folder:    places.Views,
 		NoNetwork: s.Network == "off",
 		HiddenDir: p.hiddenDir,
+		OfTree:    verify.OfTree{Setup: s.Setup},
 	}
 	if p.Settings.Tests.Enabled() {
 		e.GivenDir, e.GivenHidden = places.Given, p.Settings.Tests.Hidden
@@ -200,9 +200,13 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 	if e.NoNetwork {
 		e.Isolation = pristine.Overlay
 	}
+	var gitDirs []string
+	if p.Workspace.Repo != nil {
+		gitDirs = p.Workspace.Repo.GitDirs()
+	}
 	var err error
 	var kept []string
-	if e.Surroundings, kept, err = pristine.SaveAfter(places.Around, p.Env.Environ, places.Before); err != nil {
+	if e.Surroundings, kept, err = pristine.SaveAfter(places.Around, p.Env.Environ, gitDirs, places.Before); err != nil {
 		return nil, fmt.Errorf("%w: configuration files outside the workspace cannot be kept: %w", ralph.ErrIO, err)
 	}
 	if len(kept) > 0 {
@@ -210,25 +214,10 @@ func (p *Plan) examiner(places Places, snapshots ralph.Snapshots, shell verify.S
 			"checks see them as before that run; if the changes are yours: %s, then start again",
 			text.List(kept), text.AcceptFiles(kept)))
 	}
-	if e.Ground, err = groundOf(p, places, snapshots); err != nil {
+	if e.Ignored, err = watchIgnored(p, places); err != nil {
 		return nil, fmt.Errorf("%w: the ignored files cannot be recorded: %w", ralph.ErrIO, err)
 	}
 	return e, nil
-}
-
-// groundOf returns what views are made of, or nil if the snapshots cannot be checked out.
-func groundOf(p *Plan, places Places, snapshots ralph.Snapshots) (*verify.Ground, error) {
-	checkouts, ok := snapshots.(ralph.Checkouts)
-	if !ok || places.Ground == "" {
-		return nil, nil
-	}
-	kept, err := inputs.Open(filepath.Join(places.Ground, "inputs"), p.Workspace.Top())
-	if err != nil {
-		return nil, err
-	}
-	return &verify.Ground{
-		Checkouts: checkouts, Folder: filepath.Join(places.Ground, "checkout"), Inputs: kept, Setup: p.Settings.Checks.Setup,
-	}, nil
 }
 
 // Examiner returns what examines the work of a run that has ended. req.Settings are the run's own
@@ -268,6 +257,9 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	examiner.WorkspaceSnapshot = asIs.Snapshot
+	if err := examiner.Ignored.AdoptInMemory(); err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
 	return examiner, nil
 }
 

@@ -154,7 +154,7 @@ func (p *Plan) findTasks() error {
 		return err
 	}
 	p.list, p.TaskFile = list, list.Path()
-	p.notice("tasks", fmt.Sprintf("working through %s (%s)%s", list.Path(), list.Format(), otherLists(p)))
+	p.notice("tasks", fmt.Sprintf("working through %s (%s)%s", list.Path(), list.Format(), p.otherLists()))
 	return nil
 }
 
@@ -168,7 +168,7 @@ func lintCommand(file string) string {
 
 // otherLists names the lists that the run ignores, because the user may have meant one of them. A user who named one
 // did not.
-func otherLists(p *Plan) string {
+func (p *Plan) otherLists() string {
 	if p.Settings.Tasks.File != "" {
 		return ""
 	}

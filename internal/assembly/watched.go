@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/ignored"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/verify"
@@ -77,6 +78,20 @@ func noticePrograms(p *Plan, file string, places Places) {
 		p.notice("programs_changed", "programs that checks use changed since the last run here, which did not prove its "+
 			"work: "+text.List(names)+"; if you did not change them, look at them")
 	}
+}
+
+// watchIgnored records the files of the workspace that are not part of the tree, or reads the record
+// when a run resumes. A run of an earlier version has none: after its agent worked, it is too late.
+func watchIgnored(p *Plan, places Places) (*ignored.Watch, error) {
+	file := filepath.Join(places.Proofs, "ignored.txt")
+	if _, err := os.Stat(file); p.Resumed && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	earlier := filepath.Join(places.Earlier, "ignored.txt")
+	if _, err := os.Stat(earlier); places.Earlier == "" || err != nil {
+		earlier = ""
+	}
+	return ignored.Open(file, p.Workspace.Dir, earlier)
 }
 
 // Compare adds programs that have changed since the run began.

@@ -30,7 +30,7 @@ func (b *bench) snapshots() {
 		What: fmt.Sprintf("snapshot of one changed file, %d files (CPU)",
 			b.files), Unit: "ms", Value: kept.value - seen.value, Floor: kept.floor,
 		Ratio: kept.ratio - seen.ratio, Of: "git status", Aim: aim{
-			ratioAtMost, 6,
+			ratioAtMost, 3,
 		}, Note: fmt.Sprintf("the fingerprint before it is %.2fx", seen.ratio),
 	})
 }

@@ -45,12 +45,7 @@ func (in Input) worktrees(ctx context.Context) ([]Item, error) {
 		case !in.Force:
 			item.Removable, item.Why = false, "run "+r.Run+" "+canContinue(r.Run)
 		}
-		item.remove = func(ctx context.Context) error {
-			if err := in.Workspace.RemoveLeftover(ctx, l, how); err != nil || l.Path == "" {
-				return err
-			}
-			return os.RemoveAll(runlog.TrustedBeside(in.Store.SnapshotsOf(&ralph.Worktree{Path: l.Path})))
-		}
+		item.remove = func(ctx context.Context) error { return in.Workspace.RemoveLeftover(ctx, l, how) }
 		return item
 	}), nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/ralphloop/ralph/internal/workspace"
-	"github.com/ralphloop/ralph/runlog"
 )
 
 // snapshotUse says which snapshots the runs that are there use. Those of a run have its name. A later run
@@ -39,9 +38,6 @@ func (in Input) namedSnapshots() (map[string]bool, error) {
 		return nil, err
 	}
 	files := []string{filepath.Join(in.Store.Dir(), "restores.jsonl")}
-	for _, folder := range in.Store.AllSnapshots() {
-		files = append(files, runlog.TrustedBeside(folder))
-	}
 	for _, r := range runs {
 		files = append(files, filepath.Join(in.Store.RunDir(r.Run), "events.jsonl"))
 	}

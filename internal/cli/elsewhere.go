@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/containment"
@@ -55,11 +54,4 @@ func (e elsewhere) endLast(ctx context.Context) (run string, containers int, err
 	}
 	containers, err = e.end(ctx, last.Run)
 	return last.Run, containers, err
-}
-
-// byActivity sorts runs by their last event, newest first.
-func byActivity(runs []runlog.Summary) []runlog.Summary {
-	return slices.SortedStableFunc(slices.Values(runs), func(a, b runlog.Summary) int {
-		return b.UpdatedAt.Compare(a.UpdatedAt)
-	})
 }

@@ -33,7 +33,7 @@ func exitCode(err error) int {
 		return 0
 	case printed:
 		return int(status)
-	case is[*config.UsageError](err), is[*runlog.OtherVersion](err):
+	case is[*config.UsageError](err), is[*runlog.TooNew](err):
 		return ralph.ExitUsage
 	case is[*assembly.Missing](err):
 		return ralph.ExitCode(ralph.ProgramMissing, "")

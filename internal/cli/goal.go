@@ -382,6 +382,8 @@ func (s *session) takeStep(
 	}
 	run, err := s.plan.Loop(ctx, s.run, places, append(options,
 		loop.WithSession(step),
+		loop.WithRefusedFiles(s.refused),
+		loop.WithOrigin(s.origin),
 		loop.WithState(&s.state),
 		loop.WithTornTail(s.torn),
 		loop.WithRecorder(s.log),

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
@@ -70,4 +71,22 @@ func lastCommit(ctx context.Context, home workspace.Workspace) (string, error) {
 		return "", usage("HEAD is no commit, so there is nothing to compare the work with: %v", err)
 	}
 	return strings.TrimSpace(head), nil
+}
+
+// originInside returns the origin of a goal that an agent sets in its session. What is not committed may be the
+// agent's.
+func (s *session) originInside(ctx context.Context, earlier *ralph.Origin) (*ralph.Origin, error) {
+	if s.setBy == "" {
+		return earlier, nil
+	}
+	head, err := lastCommit(ctx, s.plan.Workspace)
+	if err != nil || head == "" {
+		return earlier, err
+	}
+	if earlier == nil {
+		return &ralph.Origin{Commit: head}, nil
+	}
+	origin := *earlier
+	origin.Commit = head
+	return &origin, nil
 }

@@ -18,8 +18,8 @@ func TestGround(t *testing.T) {
 	runScripts(t, "testdata/ground", "RALPH_SANDBOX__MODE=auto", "RALPH_SANDBOX__READ=$WORK")
 }
 
-// realPrograms finds the programs that scripts use besides the POSIX tools. One on PATH may be a shim that looks for its
-// settings in the user's home, so each says where it is itself. The system's comes first: a sandbox hides homes.
+// realPrograms finds the programs that scripts use besides the POSIX tools. One on PATH may be a shim that looks for
+// its settings in the user's home, so each says where it is itself. The system's comes first: a sandbox hides homes.
 var realPrograms = map[string]func() (string, error){
 	"python3": sync.OnceValues(func() (string, error) {
 		return firstOutput("-c", "import os, sys; print(os.path.realpath(sys.executable))", "/usr/bin/python3", "python3")

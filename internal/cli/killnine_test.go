@@ -327,12 +327,3 @@ func (v *victim) checkNoProcessesLeft(run string) {
 		}
 	}
 }
-
-// recordedState folds the log of a run as the command line does.
-func recordedState(store *runlog.Store, run string) (*fold.State, error) {
-	state := &fold.State{}
-	if err := store.Fold(run, state); err != nil {
-		return nil, err
-	}
-	return state, nil
-}

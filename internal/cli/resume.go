@@ -92,6 +92,9 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		if state.Asked != nil {
 			s.asked = question{text: *state.Asked, steering: state.Steering}
 		}
+		if s.between, err = s.runBetween(ctx); err != nil {
+			return err
+		}
 		return s.runLoop(ctx)
 	})
 	return c.askToAccept(ctx, state, err)

@@ -163,7 +163,8 @@ var volatileParts = []struct {
 	{regexp.MustCompile(`\bpid(:| of ralph:)? \d+`), "pid 1"},
 	{regexp.MustCompile(`ralph-demo-\d+`), "ralph-demo-1"},
 	{regexp.MustCompile(`\b(SIZE|\d+\.\d KB) {2,}`), "SIZE  "}, // with the spaces that align it
-	{regexp.MustCompile(`run in (a clone of the base|the workspace itself).*`), "run in ISOLATION"},
+	{regexp.MustCompile(`run in (an overlay; what they write in the workspace is discarded|` +
+		`a copy of the workspace|the workspace itself).*`), "run in ISOLATION"},
 	{regexp.MustCompile(`\b([a-z0-9-]+)-[0-9a-f]{10}\b`), "$1-HASH"},
 }
 

@@ -43,7 +43,12 @@ type session struct {
 	store        *runlog.Store
 	log          *runlog.Log
 	torn         int64
-	asked        question            // an earlier run's question without an answer
+	asked        question // an earlier run's question without an answer
+	refused      *ralph.RefusedEarlier
+	origin       *ralph.Origin
+	between      *ralph.Origin       // of a run that worked here since the resumed one stopped
+	unproven     string              // the last run in this workspace, if it did not prove its work
+	before       *fold.State         // the last run in this workspace, unless it completed
 	acceptance   *ralph.WorkAccepted // set if a person accepts the work and no agent starts
 	newSnapshots string              // the worktree's snapshot folder, if this run creates it
 	goal         *runlog.Goal        // with the goal of a live session: its index
@@ -131,10 +136,14 @@ func (s *session) start(ctx context.Context) error {
 		s.newSnapshots = folder
 	}
 	s.asked = openQuestion(s.store)
-	if s.setBy != "" {
-		if s.plan.Commit, err = lastCommit(ctx, s.plan.Workspace); err != nil {
-			return err
-		}
+	if s.refused, err = s.refusedEarlier(ctx); err != nil {
+		return err
+	}
+	if s.origin, err = s.earlierOrigin(ctx); err != nil {
+		return err
+	}
+	if s.origin, err = s.originInside(ctx, s.origin); err != nil {
+		return err
 	}
 	if s.log, err = s.store.Create(s.run); err != nil {
 		return err
@@ -155,19 +164,11 @@ func (s *session) start(ctx context.Context) error {
 func (s *session) discard(ctx context.Context, home workspace.Workspace) {
 	err := s.store.Discard(s.run)
 	if made := s.plan.Worktree; err == nil && made != nil {
-		err = errors.Join(home.RemoveWorktree(ctx, *made), s.removeSnapshots())
+		err = errors.Join(home.RemoveWorktree(ctx, *made), os.RemoveAll(s.newSnapshots))
 	}
 	if err != nil && !errors.Is(err, runlog.ErrBegun) {
 		fmt.Fprintf(s.errLines(), "ralph: warning: %v\n", err)
 	}
-}
-
-// removeSnapshots removes the snapshots of a new worktree, and the pointer beside them.
-func (s *session) removeSnapshots() error {
-	if s.newSnapshots == "" {
-		return nil
-	}
-	return errors.Join(os.RemoveAll(s.newSnapshots), os.RemoveAll(runlog.TrustedBeside(s.newSnapshots)))
 }
 
 // lock locks the workspace for a run. If another run holds the lock, the error names it.
@@ -208,6 +209,9 @@ func (s *session) runLoop(ctx context.Context) error {
 		s.run,
 		places,
 		loop.WithAcceptance(s.acceptance),
+		loop.WithRefusedFiles(s.refused),
+		loop.WithOrigin(s.origin),
+		loop.WithRunBetween(s.between),
 		loop.WithState(state),
 		loop.WithTornTail(s.torn),
 		loop.WithRecorder(s.log),
@@ -268,29 +272,21 @@ func (s *session) places() (assembly.Places, error) {
 		}
 	}
 	places := placesOf(s.store, s.run, s.plan.Worktree)
-	places.Trusted = assembly.TrustedPlaces{
-		Keeps: !s.plan.Demo, Snapshots: places.Snapshots, Accepted: acceptedFiles(s.store),
+	if s.unproven != "" && s.unproven != s.run {
+		places.Earlier = placesOf(s.store, s.unproven, s.plan.Worktree).Proofs
 	}
-	if s.plan.Worktree != nil {
-		places.Trusted.Home = s.store.SnapshotsOf(nil)
-	}
-	trusted, _, err := runlog.ReadTrusted(runlog.TrustedBeside(places.Snapshots))
-	if err != nil {
-		return places, err
-	}
-	last := placesOf(s.store, trusted.Run, s.plan.Worktree)
-	if trusted.Open && trusted.Run != s.run {
-		places.Earlier = last.Proofs
-		places.Before = assembly.EarlierSurroundings{Folder: last.Around, Working: trusted.Left == ""}
-		for _, name := range places.Trusted.Accepted {
+	if last := s.before; last != nil && last.Run != s.run {
+		places.Before = assembly.EarlierSurroundings{
+			Folder:  placesOf(s.store, last.Run, s.plan.Worktree).Around,
+			Working: last.Stopped == nil || last.Started.InSession,
+		}
+		for _, name := range acceptedFiles(s.store) {
 			places.Before.Accepted = append(places.Before.Accepted, absolute(s.plan.Workspace.Dir, filepath.FromSlash(name)))
 		}
 	}
 	if s.acceptance == nil {
 		places.Rows = rowsFile(places)
-		if trusted.Run != "" && trusted.Run != s.run {
-			places.LastRows, places.RowsSum = rowsFile(last), runlog.RowsOf(s.store, trusted.Run)
-		}
+		places.LastRows, places.RowsSum = s.lastRows()
 	}
 	return places, nil
 }
@@ -305,13 +301,32 @@ func (s *session) noteSurroundings(places assembly.Places) {
 
 func rowsFile(places assembly.Places) string { return filepath.Join(places.Proofs, "rows.json") }
 
+// lastRows returns the results of checks that the last run in this workspace kept, and their digest in its log. Only
+// that run counts: after one that ended otherwise, or whose agents could reach the file, there are none.
+func (s *session) lastRows() (file, digest string) {
+	runs, err := s.store.Runs()
+	if err != nil {
+		return "", ""
+	}
+	for _, last := range byActivity(runs) {
+		if last.Run == s.run {
+			continue
+		}
+		state, err := stateOf(s.store, last.Run)
+		if err != nil || state.Stopped == nil {
+			return "", ""
+		}
+		return rowsFile(placesOf(s.store, last.Run, s.plan.Worktree)), state.Stopped.Rows
+	}
+	return "", ""
+}
+
 func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembly.Places {
 	dir := store.RunDir(run)
 	return assembly.Places{
 		Snapshots: store.SnapshotsOf(worktree),
 		Run:       dir,
 		Views:     store.ViewsDir(),
-		Ground:    filepath.Join(store.SnapshotsOf(worktree), "ground"),
 		Tasks:     filepath.Join(dir, "tasks"),
 		Proofs:    filepath.Join(dir, "proofs"),
 		Around:    filepath.Join(dir, "around"),

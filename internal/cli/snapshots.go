@@ -41,8 +41,8 @@ func newDiffCommand(a *app) *cobra.Command {
 		Long: `Show what a run changed, from the files before it to the last ones it left. With
 an iteration's number, show what that iteration changed. With --task, show the
 work on one task in all its iterations, even if it is stashed. Untracked files
-are included, ignored files are not. What an earlier run left and did not prove
-is included, too.`,
+are included, ignored files are not. Files that an earlier run refused are
+compared with their versions before that run.`,
 		Example: `  ralph diff            # the newest run
   ralph diff 3          # its third iteration
   ralph diff 01K9 3
@@ -92,7 +92,7 @@ type runSnapshots struct {
 	state  *fold.State
 	ids    map[int]string
 	before map[int]string // the snapshot that each iteration started from
-	base   string         // the tree that the run is compared with
+	base   string         // the files before the run, with those that an earlier run refused as they were before that
 	last   int
 }
 
@@ -138,10 +138,10 @@ func (a *app) findSnapshots(ctx context.Context, name string) (runSnapshots, err
 	if err != nil {
 		return k, err
 	}
-	// Snapshots that are kept in another folder serve only to compare trees. They cannot be restored.
+	// Without git, Ralph takes snapshots only to compare trees. They cannot be restored.
 	_, missing := os.Stat(k.folder)
 	if len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "" {
-		return k, usage("run %s has no snapshots", run)
+		return k, usage("run %s has no snapshots (no git repository, or an older Ralph)", run)
 	}
 	return k, nil
 }
@@ -169,10 +169,10 @@ func (k runSnapshots) diffRange(iteration int, task string) (from, to string, er
 		to, err = k.at(iteration)
 		return k.before[iteration], to, err
 	}
-	if k.state.History.Inherits {
+	if refused := k.state.Started.Refused; refused != nil && len(refused.Files) > 0 {
 		return k.base, k.ids[k.last], nil
 	}
-	return k.ids[0], k.ids[k.last], nil
+	return k.ids[0], k.ids[k.last], nil // also if the user has accepted what an earlier run refused
 }
 
 // taskRange returns the snapshots before and after the work on a task: its stashed work, or else

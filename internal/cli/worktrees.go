@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,7 +101,7 @@ func (c *mergeCommand) mergeable(state *fold.State) error {
 		return nil
 	}
 	problem := fmt.Sprintf("not merged: run %s did not complete (%s)", state.Run, state.LiveStatus())
-	if files := slices.Concat(state.Tampered, state.Weakened); len(files) > 0 {
+	if files := state.RefusedFiles(); len(files) > 0 {
 		problem += ", and it refused the changes to " + term.Clean(text.List(files))
 	}
 	return usage("%s; continue it with: ralph resume %s; to merge it as it is: ralph merge %s --force",

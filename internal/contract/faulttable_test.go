@@ -99,8 +99,8 @@ var faultSections = []faultSection{
 		},
 		{
 			"A17", "Ralph is replaced by another version between a run and its `resume`",
-			"A log of another format is refused, and the message says so.", "64",
-			[]string{"logs_of_other_days"},
+			"Older logs are read. A log of a newer format is refused, and the message says so.", "64",
+			[]string{"old_runs_stay_readable", "logs_of_other_days"},
 		},
 	}},
 	{"B. The agent's process and words", []fault{

@@ -132,7 +132,8 @@ func (p pack) modules() (string, error) {
 		if err := os.WriteFile(filepath.Join(dir, "package.json"), text, 0o600); err != nil {
 			return err
 		}
-		_, err = ask(dir, "npm", "install", "--loglevel=error", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
+		_, err = ask(dir, "npm", "install", "--loglevel=error", "--ignore-scripts", "--no-audit", "--no-fund",
+			"--no-package-lock")
 		return err
 	})
 }

@@ -67,9 +67,11 @@ func (tr tree) write(dir string) error {
 
 // testNames are the names of test files and folders in each ecosystem.
 var testNames = map[string]*regexp.Regexp{
-	"go":     regexp.MustCompile(`_test\.go$|(^|/)testdata/`),
-	"npm":    regexp.MustCompile(`(^|/)(tests?|__tests__|fixtures)/|(^|/)tests?\.[cm]?[jt]s$|[._-](test|spec)\.[cm]?[jt]s$`),
-	"debian": regexp.MustCompile(`(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_tests?|conftest)\.py$|(^|/)[^/]*test[^/]*\.(c|sh)$`),
+	"go": regexp.MustCompile(`_test\.go$|(^|/)testdata/`),
+	"npm": regexp.MustCompile(`(^|/)(tests?|__tests__|fixtures)/|(^|/)tests?\.[cm]?[jt]s$|` +
+		`[._-](test|spec)\.[cm]?[jt]s$`),
+	"debian": regexp.MustCompile(`(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_tests?|conftest)\.py$|` +
+		`(^|/)[^/]*test[^/]*\.(c|sh)$`),
 }
 
 func isTest(ecosystem, name string) bool { return testNames[ecosystem].MatchString(name) }

@@ -27,8 +27,6 @@ type Workspace struct {
 	Git  bool
 	Tree ralph.Tree
 	Repo *gitrepo.Repo // nil without git
-
-	git gitrepo.Git
 }
 
 // Top returns the top of the repository that contains the workspace, or the workspace itself.
@@ -59,7 +57,10 @@ func (w Workspace) Identify(ctx context.Context) (string, error) {
 // names even if they are ignored, and files that a check may run or depend on: an agent can make
 // git ignore what it adds.
 func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
-	keeper, err := w.keeper(ctx, folder)
+	if w.Repo == nil {
+		return w.KeepPlain(folder)
+	}
+	keeper, err := snapshot.New(ctx, w.Repo, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -68,18 +69,11 @@ func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ral
 	return keeper, nil
 }
 
-func (w Workspace) keeper(ctx context.Context, folder string) (*snapshot.Keeper, error) {
-	if w.Repo != nil {
-		return snapshot.New(ctx, w.Repo, folder)
-	}
-	return snapshot.NewFolder(snapshot.FolderInput{Git: w.git, Dir: w.Dir, OwnOutput: process.OutputFiles}, folder)
-}
-
-// KeepPlain is Keep in another folder and without the workspace's repository, for one of which no snapshots can be
-// kept otherwise.
+// KeepPlain is Keep without git, for a workspace whose snapshots git cannot keep, too. The tree then
+// has ignored files.
 func (w Workspace) KeepPlain(folder string) (ralph.Tree, error) {
-	in := snapshot.FolderInput{Git: w.git, Dir: w.Dir, OwnOutput: process.OutputFiles}
-	keeper, err := snapshot.NewFolder(in, PlainFolder(folder))
+	tree := &plain.Tree{Dir: w.Dir, OwnOutput: process.OutputFiles}
+	keeper, err := tree.Keep(PlainFolder(folder))
 	if err != nil {
 		return nil, err
 	}
@@ -130,19 +124,18 @@ func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, erro
 	if err != nil {
 		return Workspace{}, fmt.Errorf("find workspace: %w", err)
 	}
-	git := gitProgram(env)
-	repo, inGit, err := gitrepo.Find(ctx, git, real)
+	repo, inGit, err := gitrepo.Find(ctx, gitProgram(env), real)
 	if err != nil && !errors.Is(err, gitrepo.ErrNoGit) {
 		return Workspace{}, &config.UsageError{Msg: err.Error()}
 	}
 	if !inGit {
-		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real, OwnOutput: process.OutputFiles}, git: git}, nil
+		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real, OwnOutput: process.OutputFiles}}, nil
 	}
 	if dir == "" && !isMarked {
 		repo = repo.Whole()
 	}
 	repo.OwnOutput = process.OutputFiles
-	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo, git: repo.Git}, nil
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
 // gitProgram returns the user's git, with the user's consents.
@@ -163,7 +156,7 @@ func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 		return Workspace{}, fmt.Errorf("find workspace: %s is not in a repository", dir)
 	}
 	repo.OwnOutput = process.OutputFiles
-	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo, git: repo.Git}, nil
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
 // InitRepository creates a repository for a sample project. Without git it stays a plain folder.

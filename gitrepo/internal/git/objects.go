@@ -1,6 +1,8 @@
 package git
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,57 +27,74 @@ var (
 	packFile    = text.LazyRegexp(`^pack-[0-9a-f]+\.(pack|idx|rev|promisor)$`)
 )
 
-// CopyInput says what CopyObjects copies.
-type CopyInput struct {
-	Limit int64 // in bytes; above it nothing is copied
-	// Has returns which objects the destination has in packs of its own: those that were copied and packed.
-	Has func(ids []string) (map[string]bool, error)
-}
-
 // CopyObjects makes every object of one objects folder, and of its alternates, available in another.
 // The files share no inodes: an agent that writes into one of them must not reach the other. Where
-// the file system can, they share their bytes until either changes. What is there already stays, because an agent
-// may have damaged the original.
-func CopyObjects(from, to string, in CopyInput) error {
-	return copyObjects(from, to, in, func(_, there int64) bool { return there > 0 }) // empty after a crash
+// the file system can, they share their bytes until either changes. Above the limit nothing is
+// copied. What is there already stays, because an agent may have damaged the original.
+func CopyObjects(from, to string, limit int64) error {
+	packed := packedIn(to, from)
+	return copyObjects(from, to, limit, func(id string, _, there int64) bool {
+		return there > 0 || packed[id] // empty after a crash
+	})
 }
 
 // RestoreObjects is like CopyObjects, but also replaces files that have another size than the
 // original. Git never changes an object file, so they are damaged.
 func RestoreObjects(from, to string, limit int64) error {
-	return copyObjects(from, to, CopyInput{Limit: limit}, func(original, there int64) bool { return original == there })
+	return copyObjects(from, to, limit, func(_ string, original, there int64) bool { return original == there })
 }
 
-// intact reports whether an object need not be copied, by the sizes of its files. That of a missing one is -1.
-type intact func(original, there int64) bool
+// intact reports whether an object need not be copied, by its id, "" for a pack, and the sizes of its
+// files. That of a missing one is -1.
+type intact func(id string, original, there int64) bool
+
+// packedIn lists the objects of small packs that the original does not have: copies that were packed. They
+// are no longer loose, unlike their originals.
+func packedIn(objects, original string) map[string]bool {
+	const limit = 4 << 20
+	found := map[string]bool{}
+	indexes, _ := filepath.Glob(filepath.Join(objects, "pack", "pack-*.idx")) // the pattern is sound
+	for _, file := range indexes {
+		hash := (len(filepath.Base(file)) - len("pack-.idx")) / 2
+		info, err := os.Stat(file)
+		if _, missing := os.Lstat(filepath.Join(original, "pack", filepath.Base(file))); missing == nil || err != nil ||
+			info.Size() > limit {
+			continue
+		}
+		index, err := os.ReadFile(file)
+		if err != nil || len(index) < packNames || string(index[:len(packMagic)]) != packMagic {
+			continue
+		}
+		count := int(binary.BigEndian.Uint32(index[packNames-4:]))
+		for list := index[packNames:]; count > 0 && len(list) >= hash; count-- {
+			found[hex.EncodeToString(list[:hash])] = true
+			list = list[hash:]
+		}
+	}
+	return found
+}
 
 // copyObjects copies the object files that are not intact.
-func copyObjects(from, to string, in CopyInput, isIntact intact) error {
+func copyObjects(from, to string, limit int64, isIntact intact) error {
 	info, err := os.Stat(to)
 	if err != nil {
 		return fmt.Errorf("copy objects: %w", err)
 	}
 	var missing []objectFile
-	for _, folder := range borrowed(from) {
-		missing = append(missing, missingObjects(folder, to, isIntact)...)
-	}
-	if missing, err = withoutPacked(missing, in.Has); err != nil {
-		return fmt.Errorf("copy objects: %w", err)
-	}
 	var bytes int64
-	for _, file := range missing {
-		bytes += file.size
+	for _, folder := range borrowed(from) {
+		for _, file := range missingObjects(folder, to, isIntact) {
+			missing = append(missing, file)
+			bytes += file.size
+		}
 	}
-	if bytes > in.Limit {
+	if bytes > limit {
 		return errCopyLimit
 	}
 	for _, file := range missing {
 		err := os.MkdirAll(filepath.Dir(file.to), info.Mode().Perm())
 		if err == nil {
 			err = copyObject(file)
-		}
-		if err == nil && in.Has != nil && filepath.Ext(file.to) == ".idx" {
-			err = os.WriteFile(strings.TrimSuffix(file.to, ".idx")+".keep", nil, 0o600) // or it would be copied again
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // or collected meanwhile
 			return fmt.Errorf("copy object: %w", err)
@@ -84,24 +103,8 @@ func copyObjects(from, to string, in CopyInput, isIntact intact) error {
 	return nil
 }
 
-// withoutPacked returns the files without loose objects that the destination has in packs.
-func withoutPacked(files []objectFile, has func(ids []string) (map[string]bool, error)) ([]objectFile, error) {
-	var ids []string
-	for _, file := range files {
-		if file.id != "" {
-			ids = append(ids, file.id)
-		}
-	}
-	if len(ids) == 0 || has == nil {
-		return files, nil
-	}
-	known, err := has(ids)
-	return slices.DeleteFunc(files, func(file objectFile) bool { return known[file.id] }), err
-}
-
 // objectFile is an object file that is missing in the destination.
 type objectFile struct {
-	id       string // "" for a pack
 	from, to string
 	size     int64
 }
@@ -166,8 +169,8 @@ func missingObjects(from, to string, isIntact intact) []objectFile {
 			if name == "pack" {
 				id = ""
 			}
-			if !isIntact(info.Size(), size) {
-				missing = append(missing, objectFile{id, path, filepath.Join(to, name, file.Name()), info.Size()})
+			if !isIntact(id, info.Size(), size) {
+				missing = append(missing, objectFile{from: path, to: filepath.Join(to, name, file.Name()), size: info.Size()})
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func TestCopyObjects(t *testing.T) {
 	from, want := objectsFolder(t)
 	to := t.TempDir()
 	for range 2 {
-		if err := CopyObjects(from, to, CopyInput{Limit: 1 << 10}); err != nil {
+		if err := CopyObjects(from, to, 1<<10); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, readAll(t, to)); diff != "" {
@@ -87,7 +87,7 @@ func TestCopyObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := CopyObjects(from, to, CopyInput{Limit: 1 << 10}); err != nil {
+	if err := CopyObjects(from, to, 1<<10); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, readAll(t, to)); diff != "" {
@@ -119,7 +119,7 @@ func TestObjectsAreCopiedAllOrNone(t *testing.T) {
 	for _, text := range want {
 		size += int64(len(text))
 	}
-	if err := CopyObjects(from, to, CopyInput{Limit: size - 1}); !errors.Is(err, errCopyLimit) {
+	if err := CopyObjects(from, to, size-1); !errors.Is(err, errCopyLimit) {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff(map[string]string{}, readAll(t, to)); diff != "" {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/textfile"
 )
@@ -23,11 +22,11 @@ const (
 
 // watch looks after a call until the returned function is called: it ends pipes that git waits for,
 // and reports a call that takes long.
-func (g Program) watch(what string, in []string) (stop func()) {
+func (g Program) watch(what, tree string) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		g.lookAfter(done, what, in)
+		g.lookAfter(done, what, tree)
 	}()
 	return func() {
 		close(done)
@@ -62,8 +61,7 @@ func (p *pipes) keep(tree string, found []string) {
 	p.known[tree] = found
 }
 
-func (g Program) lookAfter(done <-chan struct{}, what string, in []string) {
-	tree := in[0]
+func (g Program) lookAfter(done <-chan struct{}, what, tree string) {
 	found, looked := g.pipes.of(tree), false
 	wait := pipesAfter
 	if len(found) > 0 {
@@ -83,7 +81,7 @@ func (g Program) lookAfter(done <-chan struct{}, what string, in []string) {
 			}
 		case <-pipes.C:
 			if !looked && time.Since(begin) >= pipesAfter {
-				found, looked = findPipes(done, in), true
+				found, looked = findPipes(done, tree), true
 				g.pipes.keep(tree, found)
 			}
 			for _, name := range found {
@@ -96,50 +94,36 @@ func (g Program) lookAfter(done <-chan struct{}, what string, in []string) {
 	}
 }
 
-// searched returns where a call may wait for a pipe: in its working tree, and in the git folders that belong to it.
-func (g Program) searched(spec process.Spec) []string {
-	tree, gitDir := "", ""
-	for _, entry := range spec.Env {
-		if value, ok := strings.CutPrefix(entry, "GIT_WORK_TREE="); ok {
-			tree = value
-		}
-		if value, ok := strings.CutPrefix(entry, "GIT_DIR="); ok && filepath.IsAbs(value) {
-			gitDir = value
+// treeOf returns the working tree of a call.
+func treeOf(spec process.Spec) string {
+	for _, entry := range slices.Backward(spec.Env) {
+		if tree, ok := strings.CutPrefix(entry, "GIT_WORK_TREE="); ok {
+			return tree
 		}
 	}
-	if tree == "" {
-		tree = workingTree(spec.Dir)
-	}
-	folders := append([]string{tree}, g.Watched...)
-	if gitDir == "" {
-		return folders
-	}
-	link, _ := scan.ReadSmall(filepath.Join(gitDir, "commondir"))
-	common := strings.TrimSpace(string(link))
-	if !filepath.IsAbs(common) {
-		common = filepath.Join(gitDir, common)
-	}
-	return append(folders, gitDir, common)
+	return workingTree(spec.Dir)
 }
 
-// findPipes returns the pipes below folders under names that git opens to read them.
-func findPipes(done <-chan struct{}, folders []string) []string {
+// findPipes returns the pipes below top under names that git opens to read them.
+func findPipes(done <-chan struct{}, top string) []string {
 	var found []string
-	for i, top := range folders {
-		_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
-			select {
-			case <-done:
-				return fs.SkipAll
-			default:
-			}
-			if err == nil && entry.Type()&fs.ModeNamedPipe != 0 && (i > 0 || isGitName(path)) {
-				found = append(found, path)
-			}
+	_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		select {
+		case <-done:
+			return fs.SkipAll
+		default:
+		}
+		switch {
+		case err != nil:
 			return nil
-		})
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
+		case entry.IsDir() && entry.Name() == "objects" && filepath.Base(filepath.Dir(path)) == ".git":
+			return fs.SkipDir
+		case entry.Type()&fs.ModeNamedPipe != 0 && isGitName(path):
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found
 }
 
 // isGitName reports whether git reads a file of this name: its own files in a working tree, and

@@ -41,10 +41,6 @@ type Program struct {
 	// folder; may be nil.
 	Agreed func(common, id string) bool
 
-	// Watched are git folders in which a call may find a pipe in place of a file, besides those that its
-	// environment names.
-	Watched []string
-
 	path  string // set by Locate
 	pipes *pipes // set by Locate
 }
@@ -58,9 +54,6 @@ type Call struct {
 	Limit  int       // the most output in bytes; default: 64 MiB
 	Out    io.Writer // receives the output, without a limit; default: Run returns it
 	Warned *Head     // receives stderr; default: stderr is only used for errors
-
-	// AsConfigured makes git notice changes of files only as far as the repository's settings say.
-	AsConfigured bool
 }
 
 // Failure is the error of a git command that exited with an error.
@@ -81,20 +74,19 @@ func (f *Failure) Error() string {
 // Is makes a failure of git's storage an [ralph.ErrIO].
 func (f *Failure) Is(target error) bool { return target == ralph.ErrIO && storageFailed(f.Stderr) }
 
-// attentive makes git look at a file whose size or times changed, whatever the repository says. Otherwise an agent could
-// make git see another file.
+// attentive makes git look at a file whose size or times changed, and at commits as a clone would have them, whatever
+// the repository says. Otherwise an agent could make git see another file or commit.
 var attentive = []string{
+	"--no-replace-objects",
 	"-c", "core.trustctime=true",
 	"-c", "core.checkStat=default",
 	"-c", "core.ignoreStat=false",
 }
 
-// harmless keeps git from running programs named in a repository's configuration, and makes it look at commits as a clone
-// would have them. An external diff
+// harmless keeps git from running programs named in a repository's configuration. An external diff
 // cannot be disabled here, only by --no-ext-diff: git would try to run the empty name.
 var harmless = []string{
 	"--no-pager",
-	"--no-replace-objects",
 	"-c", "core.fsmonitor=false",
 	"-c", "core.hooksPath=" + os.DevNull,
 	"-c", "core.quotePath=false",
@@ -116,10 +108,7 @@ var lineLimit = []string{"-c", "core.bigFileThreshold=1m"}
 func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	timeout := g.CallTimeout()
 	what := command(c.Args)
-	argv := slices.Concat([]string{g.path}, harmless)
-	if !c.AsConfigured {
-		argv = append(argv, attentive...)
-	}
+	argv := slices.Concat([]string{g.path}, harmless, attentive)
 	if what == "diff" || what == "diff-tree" {
 		argv = append(argv, lineLimit...)
 	}
@@ -148,7 +137,7 @@ func (g Program) Run(ctx context.Context, c Call) (string, error) {
 
 // start runs git until it ends. It returns an error if git did not start or was canceled.
 func (g Program) start(ctx context.Context, what string, spec process.Spec) (process.Result, error) {
-	stopWatching := g.watch(what, g.searched(spec))
+	stopWatching := g.watch(what, treeOf(spec))
 	ended, err := process.Run(ctx, spec)
 	stopWatching()
 	switch {

@@ -55,7 +55,6 @@ func (a Attempt) Failure(what string) error {
 // with the rest of the process tree.
 var unattended = []string{
 	"--no-pager",
-	"--no-replace-objects",
 	"-c", "core.fsmonitor=false",
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",

@@ -143,6 +143,29 @@ func NameSet(names []string) map[string]bool {
 	return all
 }
 
+// Apply returns a list of files with edits applied. An added file replaces a folder of its name,
+// and files in place of its parent folders.
+func Apply(files []Entry, edits []Edit) []Entry {
+	gone := map[string]bool{}
+	p := Written(edits)
+	for _, e := range edits {
+		gone[e.Name] = true
+	}
+	var result []Entry
+	for _, file := range files {
+		if !gone[file.Name] && !p.Needs(file.Name) {
+			result = append(result, file)
+		}
+	}
+	for _, e := range edits {
+		if e.After.Mode != ModeNone {
+			result = append(result, e.After)
+		}
+	}
+	slices.SortFunc(result, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return result
+}
+
 // Edit is how one file differs between two trees. ModeNone means that it does not exist.
 type Edit struct {
 	Name   string

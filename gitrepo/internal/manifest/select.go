@@ -57,7 +57,7 @@ func Select(top *os.Root, d Differences) Selection {
 			}
 		case err != nil:
 			l.Leave(name, "it cannot be read")
-		case reserved(name):
+		case d.ByGit && reserved(name):
 			l.Leave(name, "git does not accept a file of that name")
 		case info.Mode()&fs.ModeSymlink != 0:
 			l.Take = append(l.Take, name)
@@ -139,5 +139,6 @@ type Differences struct {
 	Gone    []string // in the index only
 	Fresh   []string // not in the index
 	Staged  bool     // the index differs from the last snapshot
+	ByGit   bool     // git stores the files, so its rules for names apply
 	Left    []string
 }

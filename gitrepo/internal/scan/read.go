@@ -9,11 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
-	"time"
 )
 
 // Open opens a file below root if it is a regular file. It does not block, even if the file has
@@ -67,20 +66,6 @@ func Read(path string, limit int64) (content []byte, ok bool) {
 		return nil, false
 	}
 	return content, true
-}
-
-// Copy copies a regular file of up to limit bytes, with the time of its last change. It does nothing if there is no
-// such file, and fails if something else is there.
-func Copy(from, to string, limit int64) error {
-	there, err := os.Lstat(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	content, ok := Read(from, limit)
-	if err != nil || !there.Mode().IsRegular() || !ok {
-		return fmt.Errorf("copy %s: it cannot be read, is no regular file, or too large", from)
-	}
-	return errors.Join(os.WriteFile(to, content, 0o600), os.Chtimes(to, time.Time{}, there.ModTime()))
 }
 
 // Canonical returns the path as git prints it: absolute and without links.
@@ -166,18 +151,14 @@ func WalkSome(top, folder string, limit int) []string {
 	return names
 }
 
-// CacheFolders are the names of folders that contain generated or downloaded files, as patterns.
-var CacheFolders = []string{
-	".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox", ".gradle",
-	".next", ".nuxt", ".terraform", ".direnv", ".*cache",
-}
-
 // IsCache reports whether a folder of this name contains generated or downloaded files.
 func IsCache(folder string) bool {
-	return slices.ContainsFunc(CacheFolders, func(pattern string) bool {
-		matches, err := path.Match(pattern, folder)
-		return matches && err == nil
-	})
+	switch folder {
+	case ".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox",
+		".gradle", ".next", ".nuxt", ".terraform", ".direnv":
+		return true
+	}
+	return strings.HasPrefix(folder, ".") && strings.HasSuffix(folder, "cache")
 }
 
 // ProgressFile is the file that the harness writes into the workspace.

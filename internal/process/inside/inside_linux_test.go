@@ -81,8 +81,8 @@ func TestOrdersArrive(t *testing.T) {
 	for name, want := range map[string]Orders{
 		"nothing": {},
 		"everything": {
-			Mounts: []Mount{{Overlay, "/a b", "", "/lower\n", "/upper\xff", "/work", []string{"/layer", "/a:b"}},
-				{Bind, "edit", "mount", "", "", "", nil}}, Root: "/root",
+			Mounts: []Mount{{Overlay, "/a b", "", "/lower\n", "/upper\xff", "/work"},
+				{Bind, "edit", "mount", "", "", ""}}, Root: "/root",
 			Edits: []Edit{{"gone", ""}, {"put",
 				"/source"}}, Dir: "dir", NoNetwork: true, MakeOnly: true, OwnUsers: true, Rights: 1<<63 | 1<<21 | 1,
 		},

@@ -7,8 +7,8 @@ const Name = "ralph: enclosure"
 type MountKind string
 
 const (
-	// Overlay shows Lower at Target, and below its files those of Layers. Writes go to Upper. Target may be
-	// Lower itself; then mounts below it stay visible, and writes to them go through.
+	// Overlay shows Lower at Target. Writes go to Upper. Target may be Lower itself. Mounts below
+	// Lower are also visible below Target, but writes to them go through.
 	Overlay MountKind = "overlay"
 	// Bind shows the file or folder Source at Target, which must exist and be of the same kind. Mounts
 	// below Source are also visible.
@@ -28,5 +28,4 @@ type Mount struct {
 	// and are created if they are missing; Work is emptied. Several trees may use them one after the
 	// other, never at the same time. Writes there are not synced to disk.
 	Lower, Upper, Work string
-	Layers             []string
 }

@@ -85,21 +85,15 @@ func (m *Mount) overlay(ownUsers bool) (foreign []string, err error) {
 	if err := m.makeFolders(); err != nil {
 		return nil, err
 	}
-	var submounts []string
-	if m.Lower == m.Target {
-		if submounts, err = mountsBelow(target); err != nil {
-			return nil, err
-		}
+	submounts, err := mountsBelow(target)
+	if err != nil {
+		return nil, err
 	}
 	// Folders are named by descriptors: a path may contain characters that are special in options, and
 	// may be longer than options can be.
 	var opened handles
 	defer opened.close()
-	lower := opened.open(m.Lower)
-	for _, layer := range m.Layers {
-		lower += ":" + opened.open(layer)
-	}
-	options := "lowerdir=" + lower +
+	options := "lowerdir=" + opened.open(m.Lower) +
 		",upperdir=" + opened.open(m.Upper) +
 		",workdir=" + opened.open(m.Work) + ",index=off,"
 	if ownUsers {

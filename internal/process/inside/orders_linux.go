@@ -34,9 +34,6 @@ func (o *Orders) Encode() []byte {
 	add("dir", o.Dir, "root", o.Root, "rights", o.rightsText())
 	for _, m := range o.Mounts {
 		add("mount", string(m.Kind), m.Target, m.Source, m.Lower, m.Upper, m.Work)
-		for _, layer := range m.Layers {
-			add("layer", layer)
-		}
 	}
 	for _, e := range o.Edits {
 		add("edit", e.Name, e.Source)
@@ -87,13 +84,7 @@ func decodeOrders(text []byte) (*Orders, error) {
 				o.Rights |= uint64(digit-'0') << right
 			}
 		case "mount":
-			o.Mounts = append(o.Mounts, Mount{MountKind(next()), next(), next(), next(), next(), next(), nil})
-		case "layer":
-			if len(o.Mounts) == 0 {
-				return nil, errBadOrders
-			}
-			last := &o.Mounts[len(o.Mounts)-1]
-			last.Layers = append(last.Layers, next())
+			o.Mounts = append(o.Mounts, Mount{MountKind(next()), next(), next(), next(), next(), next()})
 		case "edit":
 			o.Edits = append(o.Edits, Edit{next(), next()})
 		default:

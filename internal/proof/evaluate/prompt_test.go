@@ -28,7 +28,7 @@ func TestPrompts(t *testing.T) {
 				Proof: &ralph.Proof{Canary: ralph.CanaryRed, Tests: 12},
 			},
 			{
-				Name: "make lint", Passed: true, Isolation: "overlay", NeedsAccess: ralph.AccessFolder, Flaked: true,
+				Name: "make lint", Passed: true, Isolation: "inplace", NeedsAccess: ralph.AccessInPlace, Flaked: true,
 				Attempts: 3, Proof: &ralph.Proof{Canary: ralph.CanaryMute, Lost: 2, Missing: []string{"TestA", "TestB"}},
 			},
 			{

@@ -17,6 +17,9 @@ type configGlob struct {
 	// Real is the base with links resolved when it was recorded. An agent can redirect a path;
 	// files at the new target are left alone.
 	Real []byte `json:"real"`
+	// Git marks the workspace's own git folder, which is not part of the tree even if it is inside
+	// the workspace.
+	Git bool `json:"git,omitempty"`
 	// Named marks files that git's configuration named when it was recorded.
 	Named bool `json:"named,omitempty"`
 	// Group is set for files of one program that one variable can replace; otherwise "".
@@ -57,9 +60,15 @@ func (g configGroup) replacement(copies []string, write func(texts ...string) (s
 	return write(texts...)
 }
 
-// configGlobs returns all patterns to save, for a user with this environment.
-func configGlobs(env []string) []configGlob {
+// configGlobs returns all patterns to save, for a user with this environment and these git folders.
+func configGlobs(env []string, gitDirs []string) []configGlob {
 	var list globList
+	for _, dir := range gitDirs {
+		list.add(dir, "", "config", "config.worktree", "hooks/*", "info/attributes")
+	}
+	for i := range list {
+		list[i].Git = true
+	}
 	v := variables(env)
 	list.addFile(v["BASH_ENV"], bashScripts)
 	list.addFile(v["ENV"], posixScripts)
@@ -71,7 +80,7 @@ func configGlobs(env []string) []configGlob {
 		list.addHome(v, home)
 		list.addByVariable(v, home)
 	}
-	return append(list, namedByGit(env)...)
+	return append(list, namedByGit(env, gitDirs)...)
 }
 
 type globList []configGlob

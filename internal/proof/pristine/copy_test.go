@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,44 +14,56 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-func TestCopyHasAllLayers(t *testing.T) {
+func TestCopyShowsEditsAndSharesWhatIsIgnored(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		top := u.folder(t)
 		dir := filepath.Join(top, "my ws")
-		write(t, dir, map[string]string{"agent's": "x"})
-		write(t, top, map[string]string{
-			"tree/a.go": "a", "tree/sub/b_test.go": "old", "tree/sub/added.go": "x", "tree/to-a": "-> a.go",
-			"tree/tool": "#!/bin/sh\necho tool of $(pwd)", "tree/.git/HEAD": "ref", "tree/node_modules/m/index": "tracked",
-			"inputs/node_modules/m/index": "hidden", "inputs/node_modules/other": "o", "inputs/.env": "e",
-			"live/lib": "l", "src/base": "base",
-		})
-		if err := os.Chmod(filepath.Join(top, "tree", "a.go"), 0o444); err != nil {
+		write(
+			t,
+			dir,
+			map[string]string{
+				"a.go":                 "a",
+				"sub/b_test.go":        "agent's",
+				"sub/added.go":         "x",
+				"tool":                 "#!/bin/sh\necho tool of $(pwd)",
+				"to-a":                 "-> a.go",
+				"node_modules/m/index": "module",
+				"node_modules/other":   "o",
+				"sub/ignored.log":      "log",
+				".git/HEAD":            "ref",
+			},
+		)
+		write(t, top, map[string]string{"src/base": "base"})
+		if err := os.Chmod(filepath.Join(dir, "a.go"), 0o444); err != nil {
 			t.Fatal(err)
 		}
 		u.own(t, top)
 		before := look(t, top)
 		folder := u.folder(t)
 		got := u.act(t, scene{
-			Options: Options{
-				Dir: dir, Folder: folder, Mode: Copy, Layers: []string{top + "/tree", top + "/inputs"},
-				Live:  []LiveFolder{{Name: "venv", Source: top + "/live"}},
-				Edits: pairs("sub/b_test.go", top+"/src/base", "sub/added.go", ""),
+			Options: Options{Dir: dir, Folder: folder, Mode: Copy, Files: []string{
+				"a.go", "sub/b_test.go", "sub/added.go", "tool", "to-a", "deleted",
 			},
+				Edits: pairs("sub/b_test.go", top+"/src/base", "sub/added.go", "", "node_modules/m/index", top+"/src/base")},
 			Scripts: []string{
 				show,
-				"tool; cat .git/HEAD node_modules/other; ls -l a.go | cut -c1-10; rm -rf a.go sub venv; echo n > new",
+				"tool; cat .git/HEAD node_modules/other; ls -l a.go | cut -c1-10; rm -f a.go sub/b_test.go; echo n > new",
 				show,
 			},
 			Env:     []string{"PATH=" + dir + ":/usr/bin:/bin", "PWD=" + dir},
 			Between: pairs("canary", top+"/src/base"),
 		})
 		copied := filepath.Join(folder, "copy", "my ws")
-		const kept = "./node_modules/m/index tracked\n./node_modules/other o\n"
-		const tools = "./to-a -> a.go\n./tool* #!/bin/sh\necho tool of $(pwd)\n"
+		links := func(rest string) string {
+			return strings.ReplaceAll(rest, "DIR", dir)
+		}
 		same(t, "scene", seen{Exits: []int{0, 0, 0}, Outputs: []string{
-			"./.env e\n./a.go a\n" + kept + "./sub/b_test.go base\n" + tools + "./venv/lib l\n",
+			links("./a.go a\n./node_modules/m/index base\n./node_modules/other -> " +
+				"DIR/node_modules/other\n./sub/b_test.go base\n" +
+				"./sub/ignored.log -> DIR/sub/ignored.log\n./to-a -> a.go\n./tool* #!/bin/sh\necho tool of $(pwd)\n"),
 			"tool of " + copied + "\nrefo-r--r--r--\n",
-			"./.env e\n./canary base\n./new n\n" + kept + tools,
+			links("./canary base\n./new n\n./node_modules/m/index base\n./node_modules/other -> DIR/node_modules/other\n" +
+				"./sub/ignored.log -> DIR/sub/ignored.log\n./to-a -> a.go\n./tool* #!/bin/sh\necho tool of $(pwd)\n"),
 		}}, got)
 		same(t, "everything outside of the view", before, look(t, top))
 		same(t, "folder of the view", []string{"."}, names(t, folder))
@@ -73,8 +86,8 @@ func TestCopyIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	_, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Mode: Copy})
-	want := fmt.Sprintf("open view: copy "+dir+"/big: the tree has more than %d bytes, too many for a copy", maxCopiedBytes)
+	_, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Mode: Copy, Files: []string{"big", "small"}})
+	want := fmt.Sprintf("open view: copy big: the tree has more than %d bytes, too many for a copy", maxCopiedBytes)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -82,24 +95,26 @@ func TestCopyIsBounded(t *testing.T) {
 }
 
 func TestCopyOfManyFilesIsRefused(t *testing.T) {
-	d := layerCopy{root: t.TempDir(), stamps: map[string]stamp{}, filesLeft: 1, bytesLeft: 10}
-	dir := t.TempDir()
-	write(t, dir, map[string]string{"a": "1", "b": "2"})
-	err := d.copyFolder(t.Context(), dir, "")
-	want := "copy " + dir + "/b: the tree has more than 50000 files, too many for a copy"
+	d := treeCopy{
+		workspace: t.TempDir(), root: t.TempDir(), files: map[string]bool{"a": true, "b": true}, filesLeft: 1,
+		bytesLeft: 10,
+	}
+	write(t, d.workspace, map[string]string{"a": "1", "b": "2"})
+	err := d.copyFolder(t.Context(), ".")
+	want := "copy b: the tree has more than 50000 files, too many for a copy"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
 func TestEnterTranslatesWhatLeadsToTheWorkspace(t *testing.T) {
-	d := &layerCopy{workspace: "/w/s", top: "/w/s", root: "/copy/s"}
+	d := &treeCopy{workspace: "/w/s", root: "/copy/s"}
 	s := process.Spec{Argv: []string{"/w/s/bin/tool", "/w/s/arg"}, Dir: "/w/s/sub", Env: []string{
 		"PATH=/w/s/.venv/bin:/w/so:/bin", "PWD=/w/s/sub", "OTHER=/w/s",
 	}}
 	d.enter(&s)
 	want := process.Spec{Argv: []string{"/copy/s/bin/tool", "/w/s/arg"}, Dir: "/copy/s/sub",
-		Env: []string{"PATH=/copy/s/.venv/bin:/w/so:/bin", "PWD=/copy/s/sub", "OTHER=/w/s"}}
+		Env: []string{"PATH=/copy/s/.venv/bin:/w/so:/bin", "PWD=/copy/s/sub", "OTHER=/w/s", "GIT_OPTIONAL_LOCKS=0"}}
 	if diff := cmp.Diff(want.Argv, s.Argv) + cmp.Diff(want.Dir, s.Dir) + cmp.Diff(want.Env, s.Env); diff != "" {
 		t.Error(diff)
 	}

@@ -17,6 +17,7 @@ const surroundingsName = "around"
 // coverPlan is how a view hides changed surroundings from checks.
 type coverPlan struct {
 	binds []process.Mount
+	edits []Edit
 	env   []string
 }
 
@@ -25,7 +26,8 @@ type hideMethod int
 
 const (
 	cannotHide   hideMethod = iota
-	hiddenByTree            // the file belongs to the tree, of which a view has its own
+	hiddenByTree            // the file belongs to the tree, where the protection rules apply
+	hiddenByEdit
 	hiddenByBind
 	hiddenByVariable
 )
@@ -34,8 +36,10 @@ func (s *Surroundings) hideMethodFor(c change, mode Mode, dir string) hideMethod
 	_, inside := relativeTo(c.unlinked, realPath(dir))
 	_, linkedInside := relativeTo(c.real, realPath(dir))
 	switch {
-	case inside || c.real != "" && linkedInside:
+	case !c.git && (inside || c.real != "" && linkedInside):
 		return hiddenByTree
+	case mode == Overlay && inside:
+		return hiddenByEdit
 	case mode == Overlay && c.bindable():
 		return hiddenByBind
 	case c.group != "" && (c.group == gitGlobal || len(s.savedCopies(c.group)) <= 1):
@@ -96,7 +100,13 @@ func (s *Surroundings) addCover(
 	c *coverPlan, change change, o Options, write func(texts ...string) (string, error),
 ) (err error) {
 	var source string
-	switch s.hideMethodFor(change, o.Mode, o.Top) {
+	switch s.hideMethodFor(change, o.Mode, o.Dir) {
+	case hiddenByEdit:
+		name, _ := relativeTo(change.unlinked, realPath(o.Dir))
+		if change.copy != "" {
+			source, err = change.writeOriginal(write)
+		}
+		c.edits = append(c.edits, Edit{Name: filepath.ToSlash(name), Source: source})
 	case hiddenByBind:
 		source, err = change.writeOriginal(write)
 		c.binds = append(c.binds, process.Mount{Kind: process.Bind, Source: source, Target: realPath(change.path)})

@@ -136,7 +136,8 @@ func (s *Surroundings) Accept(paths []string) (known []string, err error) {
 		known = append(known, c.path)
 		i := slices.IndexFunc(s.index.Files, func(k savedFile) bool { return string(k.Path) == c.path })
 		k := savedFile{
-			Path: bytes.Clone([]byte(c.path)), Unlinked: []byte(c.unlinked), Real: []byte(realPath(c.path)), Group: c.group,
+			Path: bytes.Clone([]byte(c.path)), Unlinked: []byte(c.unlinked), Real: []byte(realPath(c.path)), Git: c.git,
+			Group: c.group,
 		}
 		if i >= 0 {
 			k = s.index.Files[i]
@@ -160,7 +161,7 @@ func (s *Surroundings) Accept(paths []string) (known []string, err error) {
 		return nil, nil
 	}
 	// What an accepted configuration of git names counts from now on.
-	if err = s.saveMatches(namedByGit(s.env)); err == nil {
+	if err = s.saveMatches(namedByGit(s.env, s.gitDirs)); err == nil {
 		err = s.writeIndex()
 	}
 	if err != nil {

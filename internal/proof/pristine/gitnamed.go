@@ -5,6 +5,7 @@ import (
 	accounts "os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,20 +13,29 @@ import (
 // gitDepth is how deep git follows files that include each other.
 const gitDepth = 10
 
-// gitFiles finds the files that the user's configuration of git names: included files, hooks, attributes and ignore rules. An agent
+// gitFiles finds the files that git's configuration names: included files, hooks, attributes and ignore rules. An agent
 // can change them as it can change the configuration itself, such as an alias that a check uses.
 type gitFiles struct {
-	home  string
-	seen  map[string]bool
-	found globList
+	home    string
+	tops    []string // folders of working trees, in which git runs hooks
+	gitDirs []string
+	seen    map[string]bool
+	found   globList
 }
 
-// namedByGit returns what the configuration of git names, for a user with this environment.
-func namedByGit(env []string) globList {
+// namedByGit returns what the configuration of git names, for a user with this environment and these git folders.
+func namedByGit(env, gitDirs []string) globList {
 	v := variables(env)
-	f := gitFiles{home: v["HOME"], seen: map[string]bool{}}
+	f := gitFiles{home: v["HOME"], gitDirs: gitDirs, seen: map[string]bool{}}
 	if runtime.GOOS == "windows" {
 		f.home = cmp.Or(v["USERPROFILE"], f.home)
+	}
+	for _, dir := range gitDirs {
+		f.tops = append(f.tops, topOf(dir)...)
+	}
+	for _, dir := range gitDirs {
+		f.follow(filepath.Join(dir, "config"), 0)
+		f.follow(filepath.Join(dir, "config.worktree"), 0)
 	}
 	for _, path := range globalGitConfig(v, f.home) {
 		f.follow(path, 0)
@@ -46,6 +56,18 @@ func globalGitConfig(v map[string]string, home string) []string {
 	}
 	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
 	return []string{filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig")}
+}
+
+// topOf returns the folder of the working tree that a git folder belongs to, if it is known.
+func topOf(gitDir string) []string {
+	if filepath.Base(gitDir) == ".git" {
+		return []string{filepath.Dir(gitDir)}
+	}
+	link, _, err := readConfig(filepath.Join(gitDir, "gitdir")) // that of a linked worktree
+	if path := strings.TrimSpace(string(link)); err == nil && filepath.IsAbs(path) {
+		return []string{filepath.Dir(path)}
+	}
+	return nil
 }
 
 // follow adds what a configuration file names. Conditions of includes are not looked at: an agent can make them hold,
@@ -81,11 +103,11 @@ func (f *gitFiles) name(s gitSetting, from []string, depth int) {
 			f.follow(path, depth+1)
 		}
 	case "core.hookspath":
-		for _, path := range f.paths(s.value, nil) {
+		for _, path := range f.paths(s.value, f.tops) {
 			f.add(path, "*")
 		}
 	case "core.attributesfile", "core.excludesfile":
-		for _, path := range f.paths(s.value, nil) {
+		for _, path := range f.paths(s.value, f.tops) {
 			f.add(filepath.Dir(path), literalPattern(filepath.Base(path)))
 		}
 	}
@@ -122,6 +144,11 @@ func (f *gitFiles) add(base, pattern string) {
 	before := len(f.found)
 	f.found.add(base, "", pattern)
 	for i := before; i < len(f.found); i++ {
-		f.found[i].Named = true
+		g := &f.found[i]
+		g.Named = true
+		g.Git = slices.ContainsFunc(f.gitDirs, func(dir string) bool {
+			_, inside := relativeTo(string(g.Real), realPath(dir))
+			return inside || string(g.Real) == realPath(dir)
+		})
 	}
 }

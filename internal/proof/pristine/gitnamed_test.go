@@ -39,25 +39,27 @@ func TestFilesThatGitsConfigurationNamesAreAsTheyWere(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		h := newHousehold(t, u)
 		h.kept = filepath.Join(u.folder(t), "named")
+		write(t, h.dir, map[string]string{
+			".git/more":   "[alias]\n\ta = base\n[include]\n\tpath = ~/deep\n",
+			".git/config": "[include]\n\tpath = more\n[core]\n\thooksPath = ../own\n\tattributesFile = ~/attributes\n",
+		})
 		h.change(t, map[string]string{
-			"more": "[alias]\n\ta = base\n[include]\n\tpath = ~/deep\n",
-			".gitconfig": "[includeIf \"onbranch:x\"]\n\tpath = x/y\n[core]\n\texcludesFile = ~/ignore\n" +
-				"[include]\n\tpath = more\n[core]\n\thooksPath = ~/../own\n\tattributesFile = ~/attributes\n",
-			"deep": "deep", "x/y": "y", "ignore": "i", "../own/pre-commit": "hook",
+			".gitconfig": "[includeIf \"onbranch:x\"]\n\tpath = x/y\n[core]\n\texcludesFile = ~/ignore\n",
+			"deep":       "deep", "x/y": "y", "ignore": "i", "../own/pre-commit": "hook",
 		})
 		u.own(t, filepath.Dir(h.dir))
 		h.look(t, Overlay, "true")
-		for _, name := range []string{"deep", "x/y", "ignore", "attributes", "../own/pre-commit", "more"} {
+		for _, name := range []string{"deep", "x/y", "ignore", "attributes", "../own/pre-commit", "../ws/.git/more"} {
 			if err := os.WriteFile(filepath.Join(h.home, name), []byte("evil"), 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
 		u.own(t, filepath.Dir(h.dir))
-		got := h.look(t, Overlay, `cd "$HOME"; cat more deep x/y ignore attributes ../own/pre-commit`)
+		got := h.look(t, Overlay, `cat .git/more; cd "$HOME"; cat deep x/y ignore attributes ../own/pre-commit`)
 		same(t, "scene", seen{
 			Mode: "overlay", Exits: []int{0},
 			Outputs: []string{"[alias]\n\ta = base\n[include]\n\tpath = ~/deep\ndeepyihook"},
-			Changed: h.paths("attributes", "deep", "ignore", "more", "x/y", "../own/pre-commit"),
+			Changed: h.paths("attributes", "deep", "ignore", "x/y", "../own/pre-commit", "ws/.git/more"),
 		}, got)
 	})
 }
@@ -65,36 +67,35 @@ func TestFilesThatGitsConfigurationNamesAreAsTheyWere(t *testing.T) {
 // What the configuration named before an earlier run counts, although its agent changed the configuration.
 func TestFilesNamedBeforeAnEarlierRun(t *testing.T) {
 	top := t.TempDir()
-	home := []string{"HOME=" + filepath.Join(top, "home")}
-	config := filepath.Join(top, "home", ".gitconfig")
-	write(t, top, map[string]string{"home/.gitconfig": "[include]\n\tpath = ../shared\n", "shared": "base"})
+	git := filepath.Join(top, "ws", ".git")
+	write(t, top, map[string]string{"ws/.git/config": "[include]\n\tpath = ../../shared\n", "shared": "base"})
 	first, second := filepath.Join(top, "first"), filepath.Join(top, "second")
-	if _, err := SaveSurroundings(first, home); err != nil {
+	if _, err := SaveSurroundings(first, nil, []string{git}); err != nil {
 		t.Fatal(err)
 	}
-	write(t, top, map[string]string{"home/.gitconfig": ""})
-	s, kept, err := SaveAfter(second, home, Earlier{Folder: first, Working: true})
+	write(t, top, map[string]string{"ws/.git/config": ""})
+	s, kept, err := SaveAfter(second, nil, []string{git}, Earlier{Folder: first, Working: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "kept", []string{config}, kept)
+	same(t, "kept", []string{filepath.Join(git, "config")}, kept)
 	write(t, top, map[string]string{"shared": "evil"})
-	same(t, "changed", []string{config, filepath.Join(top, "shared")}, s.Changed())
+	same(t, "changed", []string{filepath.Join(top, "shared"), filepath.Join(git, "config")}, s.Changed())
 }
 
 // Accepting a configuration accepts what it names, and nothing else that was added.
 func TestAcceptedConfigurationNamesFiles(t *testing.T) {
 	top := t.TempDir()
-	home := filepath.Join(top, "home")
-	write(t, top, map[string]string{"home/.gitconfig": "", "shared": "base", "home/x": ""})
-	s, err := SaveSurroundings(filepath.Join(top, "kept"), []string{"HOME=" + home})
+	git, home := filepath.Join(top, "ws", ".git"), filepath.Join(top, "home")
+	write(t, top, map[string]string{"ws/.git/config": "", "shared": "base", "home/x": ""})
+	s, err := SaveSurroundings(filepath.Join(top, "kept"), []string{"HOME=" + home}, []string{git})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, top, map[string]string{
-		"home/.gitconfig": "[include]\n\tpath = ../shared\n[include]\n\tpath = ~/.profile\n", "home/.profile": "evil",
+		"ws/.git/config": "[include]\n\tpath = ../../shared\n[include]\n\tpath = ~/.profile\n", "home/.profile": "evil",
 	})
-	if _, err := s.Accept([]string{filepath.Join(home, ".gitconfig")}); err != nil {
+	if _, err := s.Accept([]string{filepath.Join(git, "config")}); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "changed", []string{filepath.Join(home, ".profile")}, s.Changed())

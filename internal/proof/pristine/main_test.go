@@ -37,9 +37,10 @@ type scene struct {
 	Strong   bool // ask StrongestMode first and do nothing if that is not an overlay
 	Scripts  []string
 	Env      []string
-	Dir      string   // folder of the scripts; "" is the workspace
-	Between  []Edit   // applied before the last script
-	Remember string   // a folder of saved surroundings, with HOME in Env
+	Dir      string // folder of the scripts; "" is the workspace
+	Between  []Edit // applied before the last script
+	Remember string // a folder of saved surroundings, with HOME in Env
+	GitDirs  []string
 	Sweep    string   // a folder of views that were not closed
 	Watch    []string // files to look at after every script
 }
@@ -92,7 +93,7 @@ func (s *scene) act(r *seen) error {
 		}
 	}
 	if s.Remember != "" {
-		around, err := SaveSurroundings(s.Remember, s.Env)
+		around, err := SaveSurroundings(s.Remember, s.Env, s.GitDirs)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/ralphloop/ralph/internal/process"
 )
@@ -18,34 +17,30 @@ const (
 	workName    = "work"
 	scratchName = "scratch"
 	probeName   = "probe"
-	liveName    = "live"
 )
 
 // overlay mounts itself over the workspace again for every command, with what earlier commands
 // wrote.
 type overlay struct {
-	workspace, top string
-	layers         []string
-	live           []LiveFolder
-	folder         string
-	binds          []process.Mount
-	inMemory       bool
-	edits          []Edit // edits are repeated for every command if nothing is kept between them
+	workspace string
+	folder    string
+	binds     []process.Mount
+	inMemory  bool
+	edits     []Edit // edits are repeated for every command if nothing is kept between them
 }
 
 func openOverlay(ctx context.Context, o *Options, around coverPlan) (*overlay, error) {
-	v := &overlay{
-		workspace: o.Dir, top: o.Top, layers: o.layers(), live: o.Live, folder: o.Folder, binds: around.binds,
-	}
-	if o.OverlayWorked && len(o.Edits) == 0 {
+	v := &overlay{workspace: o.Dir, folder: o.Folder, binds: around.binds}
+	edits := append(append([]Edit{}, o.Edits...), around.edits...)
+	if o.OverlayWorked && len(edits) == 0 {
 		return v, nil
 	}
-	err := v.applyEdits(ctx, o.Edits)
+	err := v.applyEdits(ctx, edits)
 	if err == nil {
 		return v, nil
 	}
 	onDisk := err
-	if err := v.useMemory(); err == nil && v.applyEdits(ctx, o.Edits) == nil {
+	if err := v.useMemory(); err == nil && v.applyEdits(ctx, edits) == nil {
 		return v, nil
 	}
 	return nil, errors.Join(onDisk, v.close())
@@ -68,17 +63,8 @@ func (v *overlay) mounts() []process.Mount {
 		base = filepath.Join(v.folder, scratchName)
 		list = append(list, process.Mount{Kind: process.Tmpfs, Target: base})
 	}
-	list = append(list, process.Mount{
-		Kind: process.Overlay, Target: v.top, Lower: v.layers[0], Layers: v.layers[1:],
-		Upper: filepath.Join(base, upperName), Work: filepath.Join(base, workName),
-	})
-	for i, l := range v.live {
-		n := strconv.Itoa(i)
-		list = append(list, process.Mount{
-			Kind: process.Overlay, Target: filepath.Join(v.top, filepath.FromSlash(l.Name)), Lower: l.Source,
-			Upper: filepath.Join(base, liveName+n), Work: filepath.Join(base, liveName+"work"+n),
-		})
-	}
+	list = append(list, process.Mount{Kind: process.Overlay, Target: v.workspace, Lower: v.workspace,
+		Upper: filepath.Join(base, upperName), Work: filepath.Join(base, workName)})
 	return append(list, v.binds...)
 }
 
@@ -88,7 +74,7 @@ func (v *overlay) enter(s *process.Spec) {
 	e := enclosure(s)
 	e.Mounts = append(v.mounts(), e.Mounts...)
 	if len(v.edits) > 0 {
-		e.Root = v.top
+		e.Root = v.workspace
 		e.Edits = append(append([]Edit{}, v.edits...), e.Edits...)
 	}
 }
@@ -97,7 +83,7 @@ func (v *overlay) enter(s *process.Spec) {
 // deletion there.
 func (v *overlay) applyEdits(ctx context.Context, edits []Edit) error {
 	all := append(append([]Edit{}, v.edits...), edits...)
-	e := process.Enclosure{Mounts: v.mounts(), Root: v.top, Edits: all}
+	e := process.Enclosure{Mounts: v.mounts(), Root: v.workspace, Edits: all}
 	if err := e.Make(ctx); err != nil {
 		return err
 	}
@@ -118,15 +104,9 @@ func (v *overlay) writtenFinder() func(name string) (file string, own bool) {
 // firstStamp knows none: the upper layer has only files that were written.
 func (v *overlay) firstStamp(string) (stamp, bool) { return stamp{}, false }
 
-func (v *overlay) close() error {
-	names := []string{upperName, workName, scratchName}
-	for i := range v.live {
-		names = append(names, liveName+strconv.Itoa(i), liveName+"work"+strconv.Itoa(i))
-	}
-	return removeAll(v.folder, names...)
-}
+func (v *overlay) close() error { return removeAll(v.folder, upperName, workName, scratchName) }
 
-// StrongestMode tries which mode works for a folder with a folder for its views. why explains
+// StrongestMode tries which mode works for a workspace with a folder for its views. why explains
 // why it is not Overlay. If an overlay works but can hold writes only in memory, the mode is
 // Overlay and why says so. An error means that the folder cannot be written.
 func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why string, err error) {
@@ -150,6 +130,9 @@ func StrongestMode(ctx context.Context, dir, folder string) (mode Mode, why stri
 	if errors.Is(err, errors.ErrUnsupported) {
 		why = "this system does not support overlays"
 	}
+	if err := os.Symlink(dir, filepath.Join(probe, "link")); err != nil {
+		return InPlace, why + ", and no copy: " + err.Error(), nil
+	}
 	return Copy, why, nil
 }
 
@@ -160,12 +143,8 @@ func tryOverlay(ctx context.Context, dir, probe string) (kept bool, err error) {
 	if err := os.WriteFile(source, nil, 0o600); err != nil {
 		return false, err
 	}
-	layer := filepath.Join(probe, "layer")
-	if err := os.Mkdir(layer, 0o700); err != nil {
-		return false, err
-	}
 	name := "." + rand.Text()
-	o := Options{Dir: dir, Top: dir, Layers: []string{layer}, Folder: probe, Edits: []Edit{{Name: name, Source: source}}}
+	o := Options{Dir: dir, Folder: probe, Mode: Overlay, Edits: []Edit{{Name: name, Source: source}}}
 	v, err := openOverlay(ctx, &o, coverPlan{})
 	if err != nil {
 		return false, err

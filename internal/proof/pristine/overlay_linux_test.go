@@ -316,7 +316,8 @@ func TestNoNetworkInEveryMode(t *testing.T) {
 		u.own(t, dir)
 		for _, mode := range []Mode{Overlay, Copy, InPlace} {
 			got := u.act(t, scene{Strong: true, Options: Options{
-				Dir: dir, Folder: u.folder(t), Mode: mode, NoNetwork: true,
+				Dir: dir, Folder: u.folder(t), Mode: mode,
+				Files: []string{"a"}, NoNetwork: true,
 			},
 				Scripts: []string{"cat a; grep -c : /proc/net/dev"}})
 			same(t, string(mode), seen{Mode: "overlay", Outputs: []string{"a1\n"}, Exits: []int{0}}, got)

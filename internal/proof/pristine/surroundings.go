@@ -31,7 +31,7 @@ type Surroundings struct {
 	folder string
 	index  index
 
-	env []string
+	env, gitDirs []string
 }
 
 // index lists what is saved. Paths are bytes because file names are.
@@ -52,6 +52,7 @@ type savedFile struct {
 	// Unlinked is the path below the resolved base, if no further link is on the way.
 	Unlinked []byte `json:"plain"`
 	Real     []byte `json:"real"` // where it was found, with links resolved
+	Git      bool   `json:"git,omitempty"`
 	// Copy is a file in the folder; "" marks a file that could not be saved and is left alone.
 	Copy    string      `json:"copy,omitempty"`
 	Program bool        `json:"program,omitempty"`
@@ -60,24 +61,24 @@ type savedFile struct {
 
 // SaveSurroundings saves copies of the surroundings in a folder, or opens those that an earlier
 // call saved there. They always date from before the agent first ran, even after a crash. env is
-// the environment of checks.
-func SaveSurroundings(folder string, env []string) (*Surroundings, error) {
-	s, _, err := SaveAfter(folder, env, Earlier{})
+// the environment of checks, and gitDirs are the git folders of the workspace.
+func SaveSurroundings(folder string, env []string, gitDirs []string) (*Surroundings, error) {
+	s, _, err := SaveAfter(folder, env, gitDirs, Earlier{})
 	return s, err
 }
 
 // SaveAfter is SaveSurroundings after another run. It also names the files that it saved as they were before that run;
 // there are none if an earlier call saved them.
-func SaveAfter(folder string, env []string, after Earlier) (s *Surroundings, kept []string, err error) {
+func SaveAfter(folder string, env, gitDirs []string, after Earlier) (s *Surroundings, kept []string, err error) {
 	s, err = openSaved(folder)
 	if err == nil {
-		s.env = env
+		s.env, s.gitDirs = env, gitDirs
 		return s, nil, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	s = &Surroundings{folder: folder, env: env}
+	s = &Surroundings{folder: folder, env: env, gitDirs: gitDirs}
 	if kept, err = s.save(after); err != nil {
 		return nil, nil, fmt.Errorf("save surroundings: %w", err)
 	}
@@ -101,7 +102,7 @@ func (s *Surroundings) save(after Earlier) (kept []string, err error) {
 	if err := os.MkdirAll(s.folder, 0o700); err != nil {
 		return nil, err
 	}
-	if err := s.saveMatches(append(configGlobs(s.env), namedEarlier(after)...)); err != nil {
+	if err := s.saveMatches(append(configGlobs(s.env, s.gitDirs), namedEarlier(after)...)); err != nil {
 		return nil, err
 	}
 	if kept, err = s.keepEarlier(after); err != nil {
@@ -137,6 +138,7 @@ func (s *Surroundings) saveMatches(globs []configGlob) error {
 				Path:     []byte(path),
 				Unlinked: []byte(spot.unlinkedPath(name)),
 				Real:     []byte(realPath(path)),
+				Git:      spot.Git,
 				Group:    spot.Group,
 			}
 			text, program, err := readConfig(path)
@@ -207,6 +209,7 @@ type change struct {
 	unlinked, real string // as in savedFile; real is "" for a new file
 	copy           string // path of the saved copy; "" for a new file
 	program        bool
+	git            bool
 	group          configGroup
 	gone           bool
 }
@@ -230,6 +233,7 @@ func (s *Surroundings) changes() []change {
 			real:     string(k.Real),
 			copy:     filepath.Join(s.folder, k.Copy),
 			program:  k.Program,
+			git:      k.Git,
 			group:    k.Group,
 		}
 		text, program, err := readConfig(path)
@@ -244,7 +248,7 @@ func (s *Surroundings) changes() []change {
 			path := spot.path(name)
 			if info, err := os.Stat(path); !known[path] && err == nil && !info.IsDir() {
 				known[path] = true
-				list = append(list, change{path: path, unlinked: spot.unlinkedPath(name), group: spot.Group})
+				list = append(list, change{path: path, unlinked: spot.unlinkedPath(name), git: spot.Git, group: spot.Group})
 			}
 		}
 	}

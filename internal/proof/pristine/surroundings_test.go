@@ -54,8 +54,9 @@ func (h *household) look(t *testing.T, mode Mode, scripts ...string) seen {
 	t.Helper()
 	return h.user.act(t, scene{Options: Options{
 		Dir: h.dir, Folder: h.user.folder(t), Mode: mode,
+		Files: []string{"test"},
 	},
-		Scripts: scripts, Env: []string{"HOME=" + h.home}, Remember: h.kept})
+		Scripts: scripts, Env: []string{"HOME=" + h.home}, Remember: h.kept, GitDirs: []string{filepath.Join(h.dir, ".git")}})
 }
 
 func (h *household) paths(names ...string) []string {
@@ -106,14 +107,26 @@ func TestChangedSurroundingsAreAsTheyWere(t *testing.T) {
 		)
 		os.Remove(filepath.Join(h.home, ".gitconfig"))
 		os.Remove(filepath.Join(h.home, ".gemrc"))
+		write(t, h.dir, map[string]string{".git/hooks/post-checkout": "#!/bin/sh\necho evil"})
+		for name, text := range map[string]string{
+			".git/config": "[core]\n\thooksPath = /evil\n", ".git/hooks/pre-commit": "#!/bin/sh\necho evil",
+		} {
+			if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u.own(t, h.dir)
 		script := `cd "$HOME"
 cat .bashrc .npmrc .zshrc .profile .config/go/env .local/lib/python3.11/site-packages/b.pth; echo
-cat "$GIT_CONFIG_GLOBAL"; echo spoil >> .bashrc`
-		want := "rcnpmzshGOFLAGS=-v\n\n[user]\n\temail = base@x\n\n[user]\n\tname = Base\n\n"
-		changed := h.paths(
+cat "$GIT_CONFIG_GLOBAL"
+cat "$OLDPWD/.git/config"; ls "$OLDPWD/.git/hooks"; "$OLDPWD/.git/hooks/pre-commit"; echo spoil >> .bashrc`
+		want := "rcnpmzshGOFLAGS=-v\n\n[user]\n\temail = base@x\n\n[user]\n\tname = Base\n\n[core]\n\tbare = " +
+			"false\npre-commit\nx.sample\nbase\n"
+		changed := append(h.paths(
 			".bashrc", ".config/go/env", ".gemrc", ".gitconfig", ".local/lib/python3.11/site-packages/b.pth", ".npmrc",
 			".profile", ".zshrc",
-		)
+		),
+			h.paths("ws/.git/config", "ws/.git/hooks/post-checkout", "ws/.git/hooks/pre-commit")...)
 		after := look(t, h.home)
 		for range 2 { // what a check does to a copy is gone with the view
 			got := h.look(t, Overlay, script)

@@ -39,7 +39,7 @@ func (v *View) Touched(ctx context.Context, names []string) ([]Change, error) {
 			continue
 		}
 		if before == "" {
-			before = v.original(name)
+			before = filepath.Join(v.options.Dir, filepath.FromSlash(name))
 		}
 		after, own := find(name)
 		if !own || !v.differs(name, before, after) {
@@ -48,17 +48,6 @@ func (v *View) Touched(ctx context.Context, names []string) ([]Change, error) {
 		touched = append(touched, Change{Name: name, Before: before, After: after})
 	}
 	return touched, nil
-}
-
-// original returns the file that the layers have at a name.
-func (v *View) original(name string) string {
-	for _, layer := range v.options.layers() {
-		path := filepath.Join(layer, filepath.FromSlash(name))
-		if _, err := os.Lstat(path); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 // differs compares a file with its first state or, after an earlier call, with its state then.
@@ -71,11 +60,22 @@ func (v *View) differs(name, before, after string) bool {
 	if !stamped {
 		was, stamped = v.backend.firstStamp(name)
 	}
-	if stamped && now == was {
+	if stamped && now == was || !stamped && isSameFile(before, after) {
 		return false
 	}
 	v.edits.stamps[name] = now
 	return true
+}
+
+// isSameFile reports whether two names lead to one file. A copy shares ignored files with the
+// workspace, so writes to them cannot be told from those of other programs.
+func isSameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // stamp detects whether a file was written. The zero value means that the file is gone.

@@ -33,7 +33,7 @@ func TestTouched(t *testing.T) {
 				base := filepath.Join(top, "base")
 				got := u.act(t, scene{
 					Options: Options{
-						Dir: dir, Folder: u.folder(t), Mode: mode,
+						Dir: dir, Folder: u.folder(t), Mode: mode, Files: names,
 						Edits: pairs("put", base, "put-again", base, "put-back", base, "taken", "", "under/x/now-a-folder", base),
 					},
 					Scripts: []string{

@@ -1,7 +1,6 @@
 package pristine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,35 +22,31 @@ const (
 	InPlace Mode = "inplace"
 )
 
-// Edit is one file that differs in a view. Name is relative to Options.Top, with slashes. Source
+// Edit is one file that differs in a view. Name is relative to the workspace, with slashes. Source
 // is a file or link to put there. If it is "", the file or folder at Name is removed.
 type Edit = process.Edit
 
 // Options define what a view shows and how.
 type Options struct {
-	// Dir is the workspace. Top is the folder that the view covers: one above the workspace, or, by default, itself.
-	Dir, Top string
-	// Layers are the folders that the view shows at Top, the first above the others. Without any it shows Top itself.
-	Layers []string
-	// Live are folders below Top that the view shows as they are elsewhere, without writing there.
-	Live []LiveFolder
-	// Folder is an empty folder outside Top that only its owner can enter. It holds temporary files
-	// and is empty again after Close. For an in-place view it may be inside Top.
+	// Dir is the workspace.
+	Dir string
+	// Folder is an empty folder outside Dir that only its owner can enter. It holds temporary files
+	// and is empty again after Close. For an in-place view it may be inside Dir.
 	Folder string
 	Mode   Mode
 	// Edits are applied by Open. Their sources must exist until Close. A view in place has none.
 	Edits []Edit
+	// Files are the files of the tree, for a copy. Everything else in Dir counts as ignored and is
+	// shared by links.
+	Files []string
 	// Surroundings are the saved files outside the tree; nil leaves them alone.
 	Surroundings *Surroundings
 	// NoNetwork cuts checks off from the network. It requires a system with enclosures.
 	NoNetwork bool
-	// OverlayWorked means that an overlay of Top with a Folder next to this one already worked.
+	// OverlayWorked means that an overlay of Dir with a Folder next to this one already worked.
 	// Without edits Open then has nothing to do before the first command.
 	OverlayWorked bool
 }
-
-// LiveFolder shows Source at Name, which is relative to Options.Top. A layer has a folder there.
-type LiveFolder struct{ Name, Source string }
 
 // View is a workspace with edits. Only one view of a workspace may be open at a time, and only one
 // process at a time may run in it.
@@ -81,7 +76,6 @@ type backend interface {
 // Open opens a view. The context bounds the whole view, including ApplyEdits. The caller must close
 // the view.
 func Open(ctx context.Context, o Options) (*View, error) {
-	o.Top = cmp.Or(o.Top, o.Dir)
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
@@ -112,7 +106,7 @@ func Open(ctx context.Context, o Options) (*View, error) {
 }
 
 func (o *Options) check() error {
-	for _, dir := range append([]string{o.Dir, o.Top, o.Folder}, o.Layers...) {
+	for _, dir := range []string{o.Dir, o.Folder} {
 		info, err := os.Stat(dir)
 		if err != nil {
 			return err
@@ -122,7 +116,7 @@ func (o *Options) check() error {
 		}
 	}
 	// an in-place view may be inside
-	if _, ok := relativeTo(realPath(o.Folder), realPath(o.Top)); ok && o.Mode != InPlace {
+	if _, ok := relativeTo(realPath(o.Folder), realPath(o.Dir)); ok && o.Mode != InPlace {
 		return fmt.Errorf("%s is inside the workspace", o.Folder)
 	}
 	switch o.Mode {
@@ -144,14 +138,6 @@ func (v *View) Mode() Mode { return v.options.Mode }
 
 // Dir is where checks find the workspace.
 func (v *View) Dir() string { return v.backend.dir() }
-
-// layers returns the folders that a view shows.
-func (o *Options) layers() []string {
-	if len(o.Layers) == 0 {
-		return []string{o.Top}
-	}
-	return o.Layers
-}
 
 // Enter makes a command run in the view. It sets the command's folder, if that is in the workspace,
 // its environment, and its enclosure.
